@@ -1,4 +1,4 @@
-"""The parts of a message to a model, the contract its reply keeps, and the reply. Pure."""
+"""The parts of a message to a model, the contract for its reply, and the reply. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .prompts import Prompts
 
 T_co = TypeVar("T_co", covariant=True)
 MAX_REPORTED_FAULTS = 6
-"""How many faults of a draft are reported to the model."""
+"""The maximum number of faults in a draft that are reported to the model."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The way a judge is asked; all of it is part of a marking's identity."""
+    """A way of asking a judge; part of the identity of a marking."""
 
     name: str
     prompts: Prompts
@@ -24,17 +24,17 @@ class Variant:
 
     @property
     def released(self) -> tuple[str, ...]:
-        """The templates of the release's own wording, if the judge is asked in that wording."""
+        """The names of the templates in the release's own wording; empty if the judge is asked in other words."""
         return tuple(self.prompts.released)
 
 
 class Unreadable(ValueError):
-    """A reply that breaks its contract. The message is suitable to be shown to the model."""
+    """A reply that breaks its contract; the message can be shown to the model."""
 
 
 @dataclass(frozen=True)
 class DraftFault:
-    """One fault in what a model drafted: its kind, by which faults are counted, and a description."""
+    """One fault in a model's draft: its kind, for counting, and a description."""
 
     kind: str
     detail: str
@@ -48,7 +48,7 @@ def refuse_faulty_draft(faults: Sequence[DraftFault]) -> None:
     """Refuse a draft that has any faults.
 
     Raises:
-        Unreadable: With the first of them, and how many more there are.
+        Unreadable: There are faults; the message has the first ones and the number of the others.
     """
     if faults:
         more = f"; and {len(faults) - MAX_REPORTED_FAULTS} more" if len(faults) > MAX_REPORTED_FAULTS else ""
@@ -60,9 +60,9 @@ class Contract(Generic[T_co]):
     """The form a reply must have: the parser decides, the schema only describes the shape.
 
     Attributes:
-        required: Whether a reply that breaks it every time is a fault; if not, the last reply is kept for the readings
-            to interpret.
-        heavy: Whether parsing takes long enough to be done in a thread.
+        required: Whether it is a fault if all replies break the contract; otherwise the last reply is kept, and each
+            reading interprets it.
+        heavy: Whether parsing is slow enough to need a thread.
     """
 
     parse: Callable[[str], T_co]
@@ -80,7 +80,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Picture:
-    """An image sent to a model, by content hash, with how it is prepared.
+    """An image sent to a model, identified by content hash, and the way it is prepared.
 
     Without `max_side` it is sent unchanged, up to the service's limit.
     """
@@ -98,9 +98,9 @@ class Ask:
     """One call to a judge.
 
     Attributes:
-        name: Identifies the ask within its question.
+        name: A name that is unique among the asks of a question.
         shown: The parts that are sent, in order.
-        criteria: The criteria in typed form, for judges that do not read prose.
+        criteria: The criteria in structured form, for judges that do not read prose.
         contract: The form the reply must have.
         system: The system message, if the protocol has one.
     """
@@ -114,7 +114,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Reply:
-    """A judge's answer to one ask, as text, with the call it came from."""
+    """The text of a judge's answer to one ask, and the call that returned it."""
 
     ask: str
     text: str
@@ -139,11 +139,11 @@ def object_schema(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_schema(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of a list of such objects."""
+    """Return the JSON schema of a list of objects with exactly these fields."""
     return {"type": "array", "items": object_schema(fields)}
 
 
 def text_in(entry: Mapping[str, Any], name: str) -> str:
-    """Return the text under a name of a reply's object; empty if there is none."""
+    """Return the text in a field of a reply's object; empty if there is none."""
     text = entry.get(name)
     return text if isinstance(text, str) else ""

@@ -1,4 +1,4 @@
-"""The catalogue of models: facts about each, with dates, as shipped and as the user has refreshed them."""
+"""The catalogue of models: dated facts about each, as shipped and as refreshed by the user."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .schema import StrictModel
 
 MODELS_FILE = Path(__file__).parent / "models.toml"
 ENDING_DAYS = 90
-"""Days before its end from which a model is warned about."""
+"""The number of days before a model's shutdown from which users are warned."""
 FOLDER_VARIABLE, DAY_VARIABLE = "LIMNER_CONFIG", "LIMNER_TODAY"
 State = Literal["gone", "ending", "current"]
 
 
 class ModelFacts(StrictModel):
-    """Facts about one model: maker, dates, and dollars per million tokens with date and source.
+    """Facts about one model: maker, dates, and prices in dollars per million tokens with date and source.
 
     Attributes:
         shutdown: The first day on which its service no longer offers it.
-        successor: The replacement that its maker names.
-        confirmed: Whether every fact was confirmed by pages of its maker or its service.
-        image_input: Whether it sees pictures, if known.
+        successor: The replacement named by its maker.
+        confirmed: Whether every fact was confirmed by pages of its maker or service.
+        image_input: Whether it accepts pictures; None if unknown.
         paper_names: Its names in the papers' tables.
-        max_output_tokens: The longest reply it writes if no argument limits it.
-        image_tokens: The largest number of tokens that one picture counts as.
-        image_input_price: Dollars per million tokens of pictures sent to an image model, if not `input_price`.
-        batch_share: The share of the price that a call in a batch costs, if not that of its service.
+        max_output_tokens: The maximum length of a reply if no argument limits it.
+        image_tokens: The maximum number of tokens for one picture.
+        image_input_price: Dollars per million input tokens of pictures, if different from `input_price`.
+        batch_share: The price of a call in a batch as a share of the usual price, if different from its service's.
     """
 
     maker: str | None = None
@@ -54,24 +54,24 @@ class ModelFacts(StrictModel):
 
 
 class PainterFacts(StrictModel):
-    """Facts about one painter: what tables group it by, what it accepts, what it costs.
+    """Facts about one painter: its group in tables, the input it accepts, and its cost.
 
     Attributes:
         access: Whether its weights are ``closed`` or ``open``.
         kind: Its kind of model, such as ``diffusion`` or ``unified``.
         parameters: Its size as text, such as ``12B``.
-        sizes: Width and height by aspect, in the service's notation.
-        prompt_limit: The longest prompt it reads, in characters, according to its documentation.
-        over_limit: What happens to a longer prompt according to its documentation: ``refused``, so it is not sent, or
-            ``cut``. Without it, the prompt is sent and the service decides.
+        sizes: Aspect -> width and height, in the service's notation.
+        prompt_limit: The maximum length of a prompt in characters, according to its documentation.
+        over_limit: What happens to longer prompts, according to its documentation: ``refused``, so they are not sent,
+            or ``cut``. If None, they are sent and the service decides.
         encoder_tokens: The number of a prompt's tokens that its text encoder reads.
-        option_names: Its names for ``guidance`` and ``steps``, if its shape has several.
-        image_input: Whether it can start from pictures; by default as its provider.
-        prompt_group: The drawing prompt it gets from exams that have two.
-        image_price: Dollars per image; if tokens are charged, see `ModelFacts`.
-        edit_price: Dollars per image that starts from pictures, if not `image_price`.
-        image_bound: The maximum cost of one image, if tokens are charged.
-        bound_for: By option, the values for which `image_bound` holds; with others the maximum is unknown.
+        option_names: Its names for ``guidance`` and ``steps``, if its wire format has several.
+        image_input: Whether it accepts input pictures; by default as its provider.
+        prompt_group: Which drawing prompt it gets from exams that have two.
+        image_price: Dollars per image; for prices by token, see `ModelFacts`.
+        edit_price: Dollars per image drawn from input pictures, if different from `image_price`.
+        image_bound: The maximum cost of one image, for prices by token.
+        bound_for: Option -> the values for which `image_bound` holds; for others the maximum is unknown.
     """
 
     access: Literal["closed", "open"] | None = None
@@ -93,12 +93,12 @@ class PainterFacts(StrictModel):
     source: str | None = None
 
     def beyond_limit(self, prompt: str) -> Literal["refused", "cut"] | None:
-        """Return what happens to this prompt because of its length; None if it fits or nothing is known."""
+        """Return what happens to a prompt that is too long; None if it is not, or if that is unknown."""
         return self.over_limit if self.prompt_limit is not None and len(prompt) > self.prompt_limit else None
 
 
 def config_folder() -> Path:
-    """Return the user's configuration folder, whatever folder they work in."""
+    """Return the user's configuration folder, which does not depend on the working folder."""
     if own := os.environ.get(FOLDER_VARIABLE):
         return Path(own)
     import click
@@ -112,10 +112,10 @@ def refreshed_file() -> Path:
 
 
 def refreshed_rows() -> dict[str, Any]:
-    """Return the rows that the user has refreshed, by kind and name.
+    """Return the rows refreshed by the user, by kind and name.
 
     Raises:
-        DataError: The file is not what was written there.
+        DataError: The file cannot be read, or is not a catalogue.
     """
     path = refreshed_file()
     try:
@@ -131,7 +131,7 @@ def refreshed_rows() -> dict[str, Any]:
 
 
 def today() -> date:
-    """Return the current day, by which models are available or gone; LIMNER_TODAY overrides it."""
+    """Return the current date, for deciding which models are available; LIMNER_TODAY overrides it."""
     word = os.environ.get(DAY_VARIABLE)
     try:
         return date.fromisoformat(word) if word else date.today()
@@ -147,7 +147,7 @@ def state_of(facts: ModelFacts, day: date) -> State:
 
 
 def successor_of(name: str, models: Mapping[str, ModelFacts], day: date) -> str | None:
-    """Follow a model's successors to the first that is not gone; None if there is none.
+    """Return the first of a model's successors that is still available; None if there is none.
 
     >>> gone = ModelFacts(shutdown=date(2026, 1, 1), successor="b")
     >>> successor_of("a", {"a": gone, "b": gone.model_copy(update={"successor": "c"})}, date(2026, 2, 1))
@@ -163,7 +163,7 @@ def successor_of(name: str, models: Mapping[str, ModelFacts], day: date) -> str 
 
 
 def lifetime_warnings(names: Iterable[str], models: Mapping[str, ModelFacts], day: date) -> dict[str, str]:
-    """Return a warning for each of these models that is gone or ending, by name."""
+    """Return a warning for each of these models that is gone or soon will be, by name."""
     texts: dict[str, str] = {}
     for name in names:
         facts = models.get(name, ModelFacts())
@@ -179,7 +179,7 @@ def lifetime_warnings(names: Iterable[str], models: Mapping[str, ModelFacts], da
 
 
 class Costly(Protocol):
-    """A painter, judge or probe."""
+    """A painter, judge or probe that can say why its cost is unknown."""
 
     def unpriced(self) -> str | None:
         """Return why the cost of one of its calls is unknown, or None if it is known."""
@@ -188,24 +188,24 @@ class Costly(Protocol):
 
 @runtime_checkable
 class Priced(Protocol):
-    """A painter, judge or probe whose calls may cost money; without `price` it is free."""
+    """A painter, judge or probe whose calls may cost money; those without `price` are free."""
 
     def price(self) -> tuple[float | None, str]:
-        """Return the dollars for one image, marking or measurement, and their source; None if unknown."""
+        """Return the price in dollars of one image, marking or measurement, None if unknown; and its source."""
         ...
 
 
 @runtime_checkable
 class PricedEditor(Priced, Protocol):
-    """A painter whose images may cost more when they start from pictures."""
+    """A painter that may charge more for images drawn from input pictures."""
 
     def edit_price(self, pictures: float) -> tuple[float | None, str]:
-        """Return the dollars for one image that starts from so many pictures, and their source; None if unknown."""
+        """Return the price in dollars of one image drawn from `pictures` inputs, None if unknown; and its source."""
         ...
 
 
 def price_of(priced: Costly, pictures: float = 0) -> tuple[float | None, str]:
-    """Return the dollars for one image, marking or measurement from so many pictures, and their source."""
+    """Return the price in dollars, None if unknown, and its source; `pictures` is the number of input pictures."""
     if pictures and isinstance(priced, PricedEditor):
         return priced.edit_price(pictures)
     if isinstance(priced, Priced):

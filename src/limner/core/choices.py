@@ -1,4 +1,4 @@
-"""Multiple-choice questions: letters assigned so that no constant answer wins, and a measure of that. Pure."""
+"""Multiple-choice questions: letters balanced so that constant answers gain nothing, and a check of that. Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ LETTERS = ("A", "B", "C", "D")
 
 
 def balance_letters(rows: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    """Reorder the options of questions so that each letter is right about equally often.
+    """Return questions with options reordered so that each letter is right about equally often.
 
-    Questions with the same number of options share the letters evenly; which letter has one more, and how the wrong
-    options are ordered, is decided by `key`. Options that are balanced already are kept.
+    Questions with the same number of options are balanced together; `key` is the seed for remainders and for the order
+    of wrong options. Questions that are already balanced are kept.
     """
     out = [dict(row) for row in rows]
     for size in sorted({len(row["options"]) for row in rows}):
@@ -33,8 +33,8 @@ def constant_answers(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, floa
     """Return the accuracy of constant answers: each letter, yes, no, and the longest option.
 
     Returns:
-        By the strategy's name: the share that is right, over all questions that have such an option, its number, and
-        what guessing among the options of those would get.
+        Name of the answer -> ``right``, the share of right answers among the questions that have such an option; ``n``,
+        the number of these questions; and ``chance``, the share expected from guessing.
     """
     tally: dict[str, list[tuple[bool, float]]] = {}
     for row in rows:
@@ -44,7 +44,7 @@ def constant_answers(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, floa
         heads = {letter: text.casefold().split()[0].strip(".,:;!") for letter, text in options.items()}
         for word in ("yes", "no"):
             if word in heads.values():
-                # Of several options that begin with the word, the right one is taken: it is a bound.
+                # If several options begin with the word, the right one is assumed, which gives an upper bound.
                 tally.setdefault(word, []).append((heads[right] == word, 0.5))
         longest = max(options, key=lambda letter: len(options[letter]))
         tally.setdefault("longest", []).append((longest == right, chance))
@@ -59,7 +59,7 @@ def constant_answers(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, floa
 
 
 def _deal_letters(count: int, size: int, key: str) -> list[str]:
-    """Return `count` letters, each equally often up to a remainder, in an order decided by the key."""
+    """Return `count` letters, each about equally often, in an order determined by the key."""
     generator = random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
     first = generator.sample(LETTERS[:size], size)
     letters = [first[n % size] for n in range(count)]

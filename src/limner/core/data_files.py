@@ -1,4 +1,4 @@
-"""Reading of data files into questions: rows, reference images, and every problem by file, line and id."""
+"""Reading of questions and reference images from data files, with every problem reported by file, line and id."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .exam import Question, R, Reference
 from .images import BadImage, inspect
 from .schema import LONE_SURROGATE, M
 
-# Exams of other packages import `Id` and `Words` from here.
+# Exams in other packages import `Id` and `Words` from here.
 from .schema import Id as Id
 from .schema import Words as Words
 
 Rows = Iterator[tuple[int, dict[str, Any]]]
-"""Line number and columns of each row of a file."""
+"""The line number and columns of each row of a file."""
 _ITEM_GAP = re.compile(r"[\s,]*+")
 
 
@@ -47,7 +47,7 @@ def stream_lines(path: Path) -> Iterator[str]:
 
 
 def json_lines(path: Path, problems: Problems, broken: Problems | None = None) -> Rows:
-    """Yield line number and object of each line; other lines are problems, or `broken` if not JSON at all."""
+    """Yield the number and object of each line; other lines go to `problems`, or to `broken` if they are not JSON."""
     for number, line in enumerate(stream_lines(path), 1):
         if not line.strip():
             continue
@@ -63,7 +63,7 @@ def json_lines(path: Path, problems: Problems, broken: Problems | None = None) -
 
 
 def json_rows(path: Path, problems: Problems) -> Rows:
-    """Yield line number and object of each entry of a file with one JSON list, or of JSON lines."""
+    """Yield the line number and object of each entry in a file of JSON lines or with one JSON list."""
     first = next((line for line in stream_lines(path) if line.strip()), "")
     if not first.lstrip().startswith("["):
         yield from json_lines(path, problems)
@@ -98,16 +98,16 @@ def read_questions(
     """Return the questions made from all rows.
 
     Args:
-        path: The file, or the folder of several `files`.
-        model: The shape of a row.
-        make: Makes the questions of a row, given its file; raises ValueError for a row it cannot use.
-        files: The files, where `path` is not the only one.
+        path: The file, or the folder that contains `files`.
+        model: The model of a row.
+        make: Makes the questions of a row, given its file; raises ValueError if the row is invalid.
+        files: The files to read, if `path` is a folder.
         rows: Reads one file.
         key: The column that identifies a row.
-        nothing: The message if there is no row at all.
+        nothing: The message if there are no rows.
 
     Raises:
-        DataError: With file, line and id of everything that is wrong.
+        DataError: Something is wrong; the message has file, line and id of every problem.
     """
     problems, places, questions = Problems(), dict[str, str](), list[Question[R]]()
     for file in [path] if files is None else files:
@@ -132,7 +132,7 @@ def read_questions(
 
 
 def files_under(path: Path, *patterns: str) -> list[Path]:
-    """Return the file `path` itself, or all files with these names under the folder `path`, in order."""
+    """Return `path` itself if it is a file, or the sorted files under it whose names match the patterns."""
     return sorted(file for pattern in patterns for file in path.rglob(pattern)) if path.is_dir() else [path]
 
 
@@ -141,25 +141,25 @@ MAX_TEXT_SHOWN = 80
 
 
 def shorten(text: str) -> str:
-    """Return a text cut to a length that fits into a message."""
+    """Shorten a text so that it fits into a message."""
     return text if len(text) <= MAX_TEXT_SHOWN else f"{text[:MAX_TEXT_SHOWN]}… ({len(text):,} characters)"
 
 
 class Problems:
-    """The problems of a data set, collected so that all are reported together."""
+    """The problems of a data set, collected to be reported together."""
 
     def __init__(self) -> None:
         self.found: list[DataError] = []
 
     def add(self, message: str, file: Path, line: int | None = None, id: str | None = None) -> None:
-        """Note one problem."""
+        """Record a problem."""
         self.found.append(DataError(message, file=file, line=line, id=id))
 
     def settle(self) -> None:
-        """Raise if any problem was noted.
+        """Raise an error if there are any problems.
 
         Raises:
-            DataError: One problem as itself, several as a list.
+            DataError: There are problems; several are listed in one message.
         """
         if len(self.found) == 1:
             raise self.found[0]
@@ -173,7 +173,7 @@ class Problems:
 def parse_row(
     model: type[M], row: dict[str, Any], problems: Problems, file: Path, line: int, key: str = "id"
 ) -> M | None:
-    """Return the typed row, or None with every wrong field noted; `key` is the column of the row's id."""
+    """Return the validated row, or record every wrong field and return None; `key` is the column with the id."""
     try:
         return model.model_validate(row)
     except ValidationError as error:
@@ -187,7 +187,7 @@ def parse_row(
 
 
 def _path_to(row: object, path: tuple[int | str, ...]) -> str:
-    """Return the path to a wrong value in a row; list items go by their own id if they have one."""
+    """Return the path to a wrong value in a row; list items are identified by their id if they have one."""
     names = []
     for part in path:
         try:
@@ -225,7 +225,7 @@ def find_reference(folder: Path, name: str) -> Reference:
 
 
 def _is_linked(folder: Path, below: PurePosixPath) -> bool:
-    """Return whether a link lies on the way from the folder to a path below it."""
+    """Return whether the path from the folder to something below it contains a symbolic link."""
     at = str(folder)
     for part in below.parts:
         at = os.path.join(at, part)
@@ -235,5 +235,5 @@ def _is_linked(folder: Path, below: PurePosixPath) -> bool:
 
 
 def absent_references(questions: Iterable[Question[Any]]) -> int:
-    """Count the questions without a reference image that can be shown."""
+    """Count the questions that have no reference image, or whose image is absent."""
     return sum(q.reference is None or not (q.reference.path or q.reference.load) for q in questions)

@@ -1,4 +1,4 @@
-"""All errors shown to users. Each says what is wrong, where, and what to do."""
+"""Errors shown to users; each says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class LimnerError(Exception):
-    """Base of all errors shown to the user as one message, without a traceback."""
+    """The base of all errors that are shown to users as one message, without a traceback."""
 
     exit_code = 1
 
@@ -20,7 +20,7 @@ class UsageError(LimnerError):
 
 
 class DataError(LimnerError):
-    """An error in a data file, with the file and, where known, the line and the id."""
+    """An error in a data file, with the file and, if known, the line and the id."""
 
     def __init__(
         self, message: str, *, file: Path | str | None = None, line: int | None = None, id: str | None = None
@@ -32,7 +32,7 @@ class DataError(LimnerError):
 
 
 class Lacking(LimnerError):
-    """Something that a single question needs is missing; other questions continue."""
+    """A lack of something that one question needs; other questions are not affected."""
 
 
 class StoreError(LimnerError):
@@ -44,7 +44,7 @@ class NoStore(StoreError):
 
 
 class LostImage(StoreError):
-    """A stored image that cannot be read; other images continue."""
+    """A stored image that cannot be read; other images are not affected."""
 
 
 class DamagedImage(LostImage):
@@ -60,10 +60,10 @@ PARQUET = ".parquet"
 
 
 def need_extra(package: str, extra: str, what: str) -> None:
-    """Raise unless a package can be imported.
+    """Check that a package is installed.
 
     Raises:
-        UsageError: It is not installed; names what needs it and the line that installs it.
+        UsageError: It is not; the message says what needs it and how to install it.
 
     >>> need_extra("no_such_package", "plots", "this plot")
     Traceback (most recent call last):
@@ -74,7 +74,7 @@ def need_extra(package: str, extra: str, what: str) -> None:
 
 
 def need_polars(what: str) -> None:
-    """Raise unless polars, which reads and writes Parquet files, can be imported.
+    """Check that polars, which reads and writes Parquet files, is installed.
 
     Raises:
         UsageError: It is not installed.
@@ -83,7 +83,7 @@ def need_polars(what: str) -> None:
 
 
 def check_tables(files: Iterable[Path]) -> None:
-    """Raise if a file cannot be read because a package is missing.
+    """Check that the packages for reading these files are installed.
 
     Raises:
         UsageError: One is a Parquet file, and polars is not installed.

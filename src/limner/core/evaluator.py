@@ -1,4 +1,4 @@
-"""Names of painters and evaluators: who drew, who marked and how. Rows and comparisons are made of these."""
+"""Names of painters and evaluators, which identify the rows of tables and the sides of comparisons."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from typing import Any, Protocol, TypeVar
 from .errors import UsageError
 
 SEPARATOR = " · "
-"""Separates a judge from the facts that identify it."""
+"""The separator between a judge and the facts that identify it."""
 FACTS = ("variant", "options", "args", "prompts", "templates", "rules", "engine")
 """The order of facts in a label; other facts of a setup follow."""
 FACT_TITLES = {"templates": "wording"}
 HASH_LETTERS = 4
-"""Letters of a hash shown in a label."""
+"""The number of characters of a hash shown in a label."""
 KINDS = ("judge", "panel", "person", "metric")
 """The kinds of evaluators."""
 SHOWN_KINDS = ("judge", "panel")
-"""Kinds of evaluators shown by default: they give an exam's scores to all drawings."""
+"""The kinds of evaluators shown by default: those that score all drawings by the exam's criteria."""
 MAX_FACTS = 4
-"""The largest combination of facts that is tried; beyond it, a label has all facts that differ."""
+"""The largest number of facts tried in combination; if none suffices, a label has all facts that differ."""
 
 
 @dataclass(frozen=True)
 class WrongDrawings:
-    """A judge's score of wrong drawings where it is close to its score of right ones.
+    """A judge's scores of wrong and right drawings that are suspiciously close.
 
     Attributes:
         score: The exam's main score.
         shuffled: Its score of another question's drawing, ``control/shuffled``.
         reference: Its score of the right drawing, ``control/reference``.
-        questions: The number of questions behind both.
-        digits: Decimals shown.
+        questions: The number of questions behind both scores.
+        digits: The number of decimals shown.
     """
 
     score: str
@@ -47,30 +47,30 @@ class WrongDrawings:
 
     @property
     def words(self) -> str:
-        """The warning shown beside this judge's scores."""
+        """The warning shown with this judge's scores."""
         shuffled, reference = (f"{value:.{self.digits}f}" for value in (self.shuffled, self.reference))
         scores = f"another question's drawing scores {shuffled}, the reference {reference}"
         return f"This judge passes wrong drawings: {scores}."
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON, including the sentence."""
+        """Return plain JSON, including the warning."""
         names = ("score", "shuffled", "reference", "questions", "words")
         return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
 class Evaluator:
-    """A judge with its arguments, variant, options of asking and wording; or a person, a metric, a panel.
+    """A judge with its arguments, variant, options and wording; or a person, a metric or a panel.
 
     Attributes:
         id: The setup's hash, its id in the store.
         setup: Everything that affects its marks.
         label: The shortest name that is unique in the store.
         kind: One of `KINDS`.
-        worded: Names of its wording beside the hash, such as ``shipped``.
-        examined: The day of its newest certificate for this exam; None if it was not examined.
-        passes_wrong_drawings: Its scores of wrong drawings in the reading shown, if they are close to those of right
-            ones; None if it distinguishes them, or if too few controls were drawn to tell.
+        worded: Names of its wording other than the hash, such as ``shipped``.
+        examined: The date of its newest certificate for this exam; None if it was not examined.
+        passes_wrong_drawings: Its scores of wrong drawings, in the reading shown, if they are close to those of right
+            ones; None if it tells them apart, or if there are too few drawings by controls to know.
     """
 
     id: str
@@ -83,18 +83,18 @@ class Evaluator:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings to be shown beside its scores."""
+        """Warnings to be shown with its scores."""
         return (self.passes_wrong_drawings.words,) if self.passes_wrong_drawings else ()
 
     @property
     def warnings_json(self) -> dict[str, Any]:
-        """The warnings as fields of plain JSON, null where there is none."""
+        """The warnings as plain JSON fields; null if there is no warning."""
         wrong = self.passes_wrong_drawings
         return {"passes_wrong_drawings": None if wrong is None else wrong.to_json()}
 
     @property
     def told(self) -> str:
-        """The name shown in tables; for a judge, with the day of its examination."""
+        """The name shown in tables; for a judge, with the date of its examination."""
         if self.kind != "judge":
             return self.name
         return f"{self.name} (examined {self.examined})" if self.examined else f"{self.name} (not examined)"
@@ -121,12 +121,12 @@ class Evaluator:
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The exam's options of asking."""
+        """The exam's options for asking judges."""
         return self.setup.get("options") or {}
 
     @property
     def args(self) -> Mapping[str, Any]:
-        """The arguments sent along with every call."""
+        """The arguments sent with every call."""
         return self.setup.get("args") or {}
 
     @property
@@ -136,7 +136,7 @@ class Evaluator:
 
     @cached_property
     def facts(self) -> dict[tuple[str, str], str]:
-        """All facts that can distinguish it from others of the same judge, in the order of labels."""
+        """All facts that can distinguish it from other evaluators with the same judge, in label order."""
         facts: dict[tuple[str, str], str] = {}
         keys = [key for key in FACTS if key in self.setup]
         keys += sorted(key for key in self.setup if key not in (*FACTS, "judge", "model"))
@@ -150,7 +150,7 @@ class Evaluator:
 
 
 class Evaluated:
-    """Base of results that rest on one evaluator's marks."""
+    """A base class for results based on one evaluator's marks."""
 
     evaluator: Evaluator
 
@@ -166,18 +166,18 @@ class Evaluated:
 
 
 class HasEvaluator(Protocol):
-    """A result that rests on one evaluator's marks."""
+    """A result based on one evaluator's marks."""
 
     @property
     def evaluator(self) -> Evaluator:
-        """Who marked, and how."""
+        """The evaluator that gave the marks."""
 
 
 E = TypeVar("E", bound=HasEvaluator)
 
 
 def group_by_evaluator(results: Iterable[E]) -> list[list[E]]:
-    """Group results by the evaluator whose marks they rest on, in order of appearance."""
+    """Group results by evaluator, in order of first appearance."""
     groups: dict[str, list[E]] = {}
     for result in results:
         groups.setdefault(result.evaluator.id, []).append(result)
@@ -185,7 +185,7 @@ def group_by_evaluator(results: Iterable[E]) -> list[list[E]]:
 
 
 def label_evaluators(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
-    """Return evaluators with the shortest labels that are unique among them, whatever their order.
+    """Return the evaluators with the shortest labels that are unique among them, regardless of order.
 
     >>> gpt = {"judge": "openai/gpt-5", "model": "gpt-5", "args": {}}
     >>> low = {**gpt, "args": {"reasoning_effort": "low"}}
@@ -206,14 +206,14 @@ def label_evaluators(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
 
 
 def _short_names(judges: Sequence[str], models: set[str]) -> dict[str, str]:
-    """Return models' names without their provider, where that is unique."""
+    """Return a short name for each judge: a model without its provider if that is unique."""
     short = {judge: judge.partition("/")[2] or judge if judge in models else judge for judge in judges}
     taken = [*short.values()]
     return {judge: name if taken.count(name) == 1 else judge for judge, name in short.items()}
 
 
 def _identifying_facts(evaluator: Evaluator, others: Sequence[Evaluator]) -> str:
-    """Return the fewest facts that identify an evaluator among others; facts it has before facts it lacks."""
+    """Describe the fewest facts that identify an evaluator among others, preferring facts that it has."""
     keys = [key for each in (evaluator, *others) for key in each.facts]
     differing = [k for k in dict.fromkeys(keys) if len({each.facts.get(k) for each in (evaluator, *others)}) > 1]
     if not others or not differing:
@@ -246,14 +246,14 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class EvaluatorFilter:
-    """A filter of evaluators: all conditions must hold; without any, all of the kinds shown by default match.
+    """A filter for evaluators; all conditions must hold. Without conditions, evaluators of `kinds` match.
 
     Attributes:
-        judges: ``openai/gpt-6-sol`` in all its ways, one of them by its label as tables show it or by its id, or
-            ``openai/gpt-6-sol?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, matches those
-            without the argument.
+        judges: Each is a judge such as ``openai/gpt-6-sol``, which matches all evaluators with this judge; the label or
+            id of one evaluator; or ``openai/gpt-6-sol?reasoning_effort=low``. An empty value, as in
+            ``?reasoning_effort=``, matches evaluators without the argument.
         wording: ``shipped``, ``release``, the OCR examiner's rules, or the beginning of the wording's hash.
-        kinds: The kinds that match if no judge is named; a named judge matches whatever its kind.
+        kinds: The kinds that match if no judge is named; a named judge matches regardless of its kind.
     """
 
     judges: tuple[str, ...] = ()
@@ -268,10 +268,10 @@ class EvaluatorFilter:
         return not (self.judges or self.variant or self.options or self.wording)
 
     def choose(self, evaluators: Sequence[Evaluator]) -> list[Evaluator]:
-        """Return the labelled evaluators that match.
+        """Return the matching evaluators; they must have labels.
 
         Raises:
-            UsageError: A word matches no evaluator; lists those in the store.
+            UsageError: A condition matches no evaluator; the message lists the possible values.
         """
         for word in self.judges:
             if not _find_by_word(evaluators, word):
@@ -286,7 +286,7 @@ class EvaluatorFilter:
         return self.among(evaluators)
 
     def among(self, evaluators: Sequence[Evaluator]) -> list[Evaluator]:
-        """Return the labelled evaluators that match, without complaint if there are none."""
+        """Return the matching evaluators, possibly none; they must have labels."""
         asked = {*(self.options or {}).items()}
         named = {each.id for word in self.judges for each in _find_by_word(evaluators, word)}
         return [
@@ -308,7 +308,7 @@ class EvaluatorFilter:
 
 
 def _find_by_word(evaluators: Sequence[Evaluator], word: str) -> list[Evaluator]:
-    """Return all evaluators of a judge, the one with a label or id, or those matching ``judge?argument=value``."""
+    """Return the evaluators with this judge, else with this label or id, else those matching ``judge?name=value``."""
     whole = [each for each in evaluators if each.judge == word]
     return (
         whole
@@ -339,7 +339,7 @@ def _list_labels(evaluators: Sequence[Evaluator]) -> str:
 CONTROL_PREFIX = "control/"
 """The prefix of the specs of controls."""
 SERVICE_REWRITE = "service_rewrite"
-"""The option of painters that asks the service to rewrite prompts: ``on`` or ``off``; ``off`` unless it is given."""
+"""The painter option that asks the service to rewrite prompts: ``on`` or ``off`` (the default)."""
 REWRITE_SUFFIX = " · service rewrite"
 """The suffix of the name of a painter whose service was asked to rewrite prompts."""
 REFERENCE, SHUFFLED = f"{CONTROL_PREFIX}reference", f"{CONTROL_PREFIX}shuffled"
@@ -347,7 +347,7 @@ REFERENCE, SHUFFLED = f"{CONTROL_PREFIX}reference", f"{CONTROL_PREFIX}shuffled"
 
 
 def name_and_spec(word: str) -> tuple[str, str]:
-    """Return a painter's name and spec: both are the word itself where it is not ``name=spec``.
+    """Return a painter's name and spec; both are the word itself unless it is ``name=spec``.
 
     >>> name_and_spec("mine=folder/a=b"), name_and_spec("folder/a=b")
     (('mine', 'folder/a=b'), ('folder/a=b', 'folder/a=b'))
@@ -359,7 +359,7 @@ def name_and_spec(word: str) -> tuple[str, str]:
 
 
 def label(painter: str, options: Mapping[str, Any]) -> str:
-    """Return a painter's name with its options, which is a row's name in tables.
+    """Return a painter's name with its options, as shown in tables.
 
     >>> label("mine", {"size": 9}), label("mine", {"service_rewrite": "on"})
     ('mine?size=9', 'mine · service rewrite')
@@ -378,7 +378,7 @@ def without_options(label: str) -> str:
 
 
 def row_name(painter: str, strategy: str) -> str:
-    """Return a painter's name in tables, with its strategy unless it is the direct one.
+    """Return a painter's name in tables, with its strategy unless that is ``direct``.
 
     >>> row_name("mine", "direct"), row_name("mine", "rewrite")
     ('mine', 'mine + rewrite')

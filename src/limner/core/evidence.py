@@ -1,4 +1,4 @@
-"""Names of evidence, facts in a backend's name, and lines of text. Pure: protocols use it."""
+"""Names of evidence and of the backends that measure it, and lines of recognised text. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PAPER = {
 
 
 def is_paper_backend(evidence: str, backend: str) -> bool:
-    """Return whether a backend is the one the exam's paper uses, as far as its name tells.
+    """Return whether a backend is the one used by the exam's paper, judging by its name.
 
     >>> is_paper_backend("aesthetics", "unipercept/1.0.3 iaa model=Thunderbolt215215/UniPercept")
     True
@@ -58,9 +58,9 @@ def measured_number(evidence: Mapping[str, Any], name: str) -> float | None:
 
 
 def summarize_backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> list[tuple[str, int, bool]]:
-    """Return who measured the evidence of these drawings: short name, count, whether it is the paper's backend.
+    """Return each backend that measured this evidence: short name, number of drawings, whether it is the paper's.
 
-    Values imported with results are left out.
+    Values imported with results are not counted.
     """
     counts = count_backends(rows, evidence).items()
     return [
@@ -71,7 +71,7 @@ def summarize_backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> list
 
 
 def count_backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> Counter[str]:
-    """Count the drawings on which each backend measured some evidence."""
+    """Return the number of drawings on which each backend measured this evidence."""
     measurements = (row.get(evidence) for row in rows)
     return Counter(
         str(measurement["backend"])
@@ -82,9 +82,9 @@ def count_backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> Counter[
 
 Position = tuple[float, float]
 LATIN_LOOKS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβικμνορυχавекмнорстухі", "ABEZHIKMNOPTYXabikuvopuxabekmhopctyxi")
-"""Greek letters and small Cyrillic ones that look like Latin ones, for `str.translate`."""
+"""A table for `str.translate` from Greek and lower-case Cyrillic letters to the Latin letters they look like."""
 MIN_UPRIGHT_RATIO = 1.5
-"""A box at least this many times higher than wide holds vertical text."""
+"""The minimum ratio of height to width for a box of vertical text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class TextLine:
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
-        """Left, top, right, bottom of the upright rectangle around the line."""
+        """Left, top, right and bottom of the axis-aligned rectangle around the line."""
         xs, ys = [p[0] for p in self.box], [p[1] for p in self.box]
         return min(xs), min(ys), max(xs), max(ys)
 
@@ -108,11 +108,11 @@ class TextLine:
         return bottom - top >= MIN_UPRIGHT_RATIO * (right - left) and len(self.text.strip()) > 1
 
     def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping that `from_json` reads back."""
+        """Return plain JSON that `from_json` reads."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TextLine:
-        """Return the line behind a mapping made by `to_json`."""
+        """Return the line from the result of `to_json`."""
         a, b, c, d = (tuple(float(v) for v in p) for p in data["box"])
         return cls(data["text"], (a, b, c, d), float(data["confidence"]))  # type: ignore[arg-type]

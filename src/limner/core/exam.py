@@ -1,4 +1,4 @@
-"""Exams and questions: what a painter is asked to draw, and the rubric drawings are marked by."""
+"""Exams and questions: what painters are asked to draw, and the rubrics for marking drawings."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Reference:
 
     Attributes:
         name: Its name in the data, such as ``Biology/Biology_97.png``.
-        path: The file, or None if the data names an image that is absent.
-        known_sha256: Set if the image is already in a store.
-        load: Returns the image if it is part of a data file rather than a file.
+        path: The image file; None if the data names an image that is absent.
+        known_sha256: The content hash, if the image is already in a store.
+        load: Returns the image's bytes if they are embedded in a data file.
     """
 
     name: str
@@ -36,14 +36,14 @@ class Reference:
 
     @cached_property
     def sha256(self) -> str | None:
-        """The content hash, or None when the image is absent."""
+        """The content hash; None if the image is absent."""
         if self.known_sha256:
             return self.known_sha256
         data = self.read()
         return None if data is None else hashlib.sha256(data).hexdigest()
 
     def read(self) -> bytes | None:
-        """Return the image's bytes from the data; None if it is absent, or only in a store."""
+        """Return the image's bytes from the data; None if it is absent or only in a store."""
         if self.load is not None:
             return self.load()
         return None if self.path is None else self.path.read_bytes()
@@ -51,7 +51,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Question(Generic[R]):
-    """One question: what to draw and the typed rubric the drawing is marked by."""
+    """One question: the prompt to draw, and the typed rubric for marking the drawing."""
 
     id: str
     prompt: str
@@ -61,12 +61,12 @@ class Question(Generic[R]):
 
     @cached_property
     def hash(self) -> str:
-        """Identifies the content: id, prompt, rubric, tags and reference image."""
+        """A hash of the content: id, prompt, rubric, tags and reference image."""
         content = {**self.to_json(), "reference_sha256": self.reference.sha256 if self.reference else None}
         return hashlib.sha256(_canonical(content).encode()).hexdigest()
 
     def know_hash(self, hash: str) -> None:
-        """Set the content hash where it is known: to compute it takes longer than to read the question."""
+        """Set the content hash if it is already known, because computing it takes longer than reading the question."""
         self.__dict__["hash"] = hash
 
     def to_json(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Question(Generic[R]):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], rubric: type[R], reference_sha256: str | None) -> Question[R]:
-        """Return the question behind `to_json`, its reference image identified by hash."""
+        """Return the question from the result of `to_json`, with its reference image identified by hash."""
         name = data["reference"]
         reference = Reference(name, known_sha256=reference_sha256) if name is not None else None
         return cls(data["id"], data["prompt"], rubric.model_validate(data["rubric"]), data["tags"], reference)
@@ -95,8 +95,8 @@ class Exam(Generic[R]):
     """A set of questions with one protocol.
 
     Attributes:
-        name: The name results are stored under.
-        kind: The name of the protocol, as registered.
+        name: The name under which results are stored.
+        kind: The registered name of the protocol.
         questions: The questions in order.
         subsets: Named lists of question ids, such as ``mini``.
         notes: Remarks on this copy of the data, such as absent images.
@@ -109,11 +109,11 @@ class Exam(Generic[R]):
     notes: tuple[str, ...] = ()
 
     def select(self, selection: Selection, breakdowns: Sequence[str] = ()) -> Exam[R]:
-        """Return the exam with the selected questions only, in order; samples are spread over `breakdowns`."""
+        """Return the exam with only the selected questions, in order; a sample is stratified by `breakdowns`."""
         return replace(self, questions=tuple(selection.apply(self.questions, self.subsets, breakdowns)))
 
     def find(self, id: str) -> Question[R] | None:
-        """Return the question with this id."""
+        """Return the question with this id, or None."""
         return self._by_id.get(id)
 
     @cached_property
@@ -123,15 +123,15 @@ class Exam(Generic[R]):
 
 @dataclass(frozen=True)
 class Selection:
-    """The questions to take. All conditions must hold; ``sample`` is applied after them, ``limit`` last.
+    """A selection of questions. All conditions must hold; ``sample`` is applied after them, ``limit`` last.
 
     Attributes:
-        subset: A named list of the exam, such as ``mini``.
-        ids: Question ids; an id the exam does not have is an error.
-        where: Tag conditions ``(tag, value)``; values of one tag are alternatives, tags hold together.
-        limit: The first N of the remaining questions.
-        sample: N of the remaining questions, in the exam's proportions.
-        sample_seed: Decides which questions are sampled.
+        subset: The name of one of the exam's lists, such as ``mini``.
+        ids: Question ids; unknown ids are an error.
+        where: Tag conditions ``(tag, value)``; several values of one tag are alternatives.
+        limit: The maximum number of questions; the first ones are taken.
+        sample: The number of questions to sample, in the exam's proportions.
+        sample_seed: The seed of the sample.
     """
 
     subset: str | None = None
@@ -144,10 +144,10 @@ class Selection:
     def apply(
         self, questions: Sequence[Question[R]], subsets: Mapping[str, frozenset[str]], breakdowns: Sequence[str] = ()
     ) -> list[Question[R]]:
-        """Return the questions that fulfil every condition, in their order; a sample is spread over these tags.
+        """Return the selected questions in order; a sample is stratified by the tags `breakdowns`.
 
         Raises:
-            UsageError: The exam has no such subset, id or tag; lists those it has.
+            UsageError: The exam has no such subset, id or tag; the message lists those it has.
         """
         if self.subset is not None and self.subset not in subsets:
             names = ", ".join(sorted(subsets)) or "none"
@@ -171,7 +171,7 @@ class Selection:
         return chosen[: self.limit]
 
     def _conditions(self, questions: Sequence[Question[R]]) -> dict[str, set[str]]:
-        """Return the allowed values of each tag."""
+        """Return the allowed values of each tag that has conditions."""
         conditions: dict[str, set[str]] = {}
         for tag, value in self.where:
             conditions.setdefault(tag, set()).add(value.casefold())
@@ -228,7 +228,7 @@ T = TypeVar("T")
 
 
 def allocate_proportionally(sizes: Mapping[str, int], n: int) -> dict[str, int]:
-    """Allocate n to groups in proportion to their sizes, by largest remainder; ties favour larger groups.
+    """Allocate n items to groups in proportion to their sizes, by largest remainder; ties favour larger groups.
 
     >>> allocate_proportionally({"biology": 6, "physics": 3, "music": 1}, 4)
     {'biology': 3, 'physics': 1, 'music': 0}
@@ -246,14 +246,14 @@ def allocate_proportionally(sizes: Mapping[str, int], n: int) -> dict[str, int]:
 def sample_stratified(
     items: Sequence[T], n: int, seed: int, strata: Sequence[Callable[[T], str]], name: Callable[[T], str]
 ) -> list[T]:
-    """Sample n of the items, kept in order; all of them if there are not more.
+    """Return a sample of n items, in their original order; all items if there are no more than n.
 
     Args:
         items: The population.
         n: The sample size.
-        seed: Decides which items are chosen.
-        strata: Groupings to spread the sample over: by the first, within its groups by the next, and so on.
-        name: Returns an item's name, which decides with the seed whether it is chosen, whatever the order of items.
+        seed: The seed of the sample.
+        strata: Nested groupings over which the sample is spread, the outermost first.
+        name: Returns an item's name. The choice depends only on names and seed, not on the order of items.
     """
     chosen = {name(item) for item in _choose(items, n, seed, strata, name)}
     return [item for item in items if name(item) in chosen]

@@ -1,4 +1,4 @@
-"""Faults: reasons why a call gave no result. They are stored with their kind, never turned into a zero."""
+"""Faults: reasons why a call gave no result, stored with their kind and never turned into a zero."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 TRANSIENT: frozenset[str] = frozenset({"network", "timeout", "rate_limit", "server"})
-"""Kinds that are retried at once, with back-off, and by every later run."""
+"""Kinds that are retried immediately, with back-off, and by every later run."""
 
 REPAIRABLE: frozenset[str] = frozenset({"auth", "credits", "setup", "local"})
-"""Kinds whose cause the user can remove: a key, an account, a model's name or address, a function, memory."""
+"""Kinds that the user can fix, such as a wrong key, an empty account, a wrong model name or a lack of memory."""
 
 RETRIED_NEXT_RUN: frozenset[str] = TRANSIENT | REPAIRABLE | {"interrupted", "missing", "damaged", "probe"}
 """Kinds that the next run retries by default; the others are retried only with ``--retry-failed``."""
 
 ASKED_AGAIN: frozenset[str] = RETRIED_NEXT_RUN - {"damaged"}
-"""Kinds that the next run requests again; a damaged image is only redone if that costs nothing."""
+"""Kinds for which the next run calls the service again; a damaged image is redone only if that is free."""
 
 MACHINE_SPECIFIC: frozenset[str] = REPAIRABLE - {"credits"} | {"missing", "probe"}
-"""Kinds that may concern one machine only, such as a wrong key: other machines of a shared run try for themselves."""
+"""Kinds that may affect only one machine, such as a wrong key; other machines in a shared run still try."""
 
 STOPPING: frozenset[str] = REPAIRABLE - {"local"}
-"""Kinds after which every further call to the same service would fail: the run stops with one message."""
+"""Kinds after which every further call to the service would fail, so that the run stops with one message."""
 
 
 FIX_AND_RERUN = "Fix this, then run the same command again: it asks again"
@@ -42,19 +42,19 @@ FIX_AND_RERUN = "Fix this, then run the same command again: it asks again"
 
 
 MAX_DETAIL_CHARS = 500
-"""Characters kept of an unexpected exception's message."""
+"""The maximum length of the stored message of an unexpected exception."""
 
 
 class Fault(Exception):
     """The reason why a call gave no result.
 
     Attributes:
-        kind: What sort of fault.
-        detail: A description, in one line where possible.
+        kind: The kind of fault.
+        detail: A description, in one line if possible.
         retry_after: Seconds the service asked to wait.
         calls: Keys of the calls that led here.
-        cost: Dollars paid nevertheless; None when unknown.
-        doubt: Why the cost that the service reported is not credible.
+        cost: The dollars charged nevertheless; None if unknown.
+        doubt: The reason why the cost reported by the service is not credible.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Fault(Exception):
         result: dict[str, object] | None = None,
         doubt: str | None = None,
     ) -> None:
-        # This may quote a service; databases refuse lone surrogates and NUL.
+        # The detail may quote a service, and databases refuse lone surrogates and NUL.
         self.detail = redact(detail.encode("utf-8", "replace").decode().replace("\0", ""))
         super().__init__(f"{kind}: {self.detail}")
         self.kind, self.retry_after = kind, retry_after
@@ -77,10 +77,10 @@ class Fault(Exception):
 
 @contextmanager
 def picture_faults(picture: str) -> Iterator[None]:
-    """Raise the fault of the call that needs a picture if it is broken or missing from the store.
+    """Turn errors about a broken or missing picture into faults.
 
     Args:
-        picture: What it is called in the message.
+        picture: The name of the picture in the message.
 
     Raises:
         Fault: ``image``, ``missing`` or ``damaged``.
@@ -94,14 +94,14 @@ def picture_faults(picture: str) -> Iterator[None]:
 
 
 def fault_of_lost_image(error: LostImage | Fault) -> Fault:
-    """Return the fault for an image that the store lacks or has damaged; a fault is returned as it is."""
+    """Return the fault for an image that is missing or damaged in the store; a fault is returned unchanged."""
     if isinstance(error, Fault):
         return error
     return Fault("damaged" if isinstance(error, DamagedImage) else "missing", str(error))
 
 
 def unexpected_fault(error: Exception, calls: tuple[str, ...] = ()) -> Fault:
-    """Return an unforeseen exception as the fault of the item it happened to, with its place in the code."""
+    """Return the fault for an unexpected exception, with the place in the code where it was raised."""
     description = f"{type(error).__name__}: {error}".rstrip(": ")
     return Fault(
         "internal", f"{redact(description)[:MAX_DETAIL_CHARS]} ({_where_raised(error)})", calls=calls, cost=None
@@ -109,7 +109,7 @@ def unexpected_fault(error: Exception, calls: tuple[str, ...] = ()) -> Fault:
 
 
 def _where_raised(error: Exception) -> str:
-    """Return where it was raised, and the nearest place in Limner's code that led there."""
+    """Return the place where it was raised, and the nearest place in Limner's code on the way there."""
     frames = list(traceback.walk_tb(error.__traceback__))
     if not frames:
         return "place unknown"

@@ -1,4 +1,4 @@
-"""Layered graph layout: boxes for nodes, their layers, their order and their positions."""
+"""Layered graph layout: boxes of nodes, their layers, order and positions."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Box:
     y: float = 0.0
 
     def turned(self) -> Box:
-        """Return the box with both axes exchanged."""
+        """Return the box with its axes swapped."""
         return Box(self.lines, self.height, self.width, self.y, self.x)
 
 
 def wrap_name(name: str, letters: int, most: int) -> list[str]:
-    """Break a node's name into at most so many lines of so many letters; a longer one ends in an ellipsis."""
+    """Wrap a node's name into at most `most` lines of `letters` characters; a longer one ends in an ellipsis."""
     return textwrap.wrap(name, letters, max_lines=most, placeholder=" …") or ["?"]
 
 
 def layer_nodes(nodes: Sequence[T], pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
-    """Assign each node to the layer after its last predecessor; pairs that would close a cycle do not count.
+    """Return the nodes by layer, each one layer after its last predecessor; pairs that close a cycle are ignored.
 
     >>> layer_nodes(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")])
     [['a'], ['b', 'd'], ['c']]
@@ -48,7 +48,9 @@ def layer_nodes(nodes: Sequence[T], pairs: Iterable[tuple[T, T]]) -> list[list[T
 
 
 def order_layers(layers: list[list[T]], pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
-    """Sort each layer by the mean position of its neighbours, several times down and up, to reduce crossings.
+    """Sort each layer in place by the mean position of its nodes' neighbours, to reduce crossings.
+
+    This takes several passes, up and down.
 
     >>> order_layers([["a", "b"], ["c", "d"]], [("a", "d"), ("b", "c")])
     [['a', 'b'], ['d', 'c']]
@@ -67,7 +69,7 @@ def order_layers(layers: list[list[T]], pairs: Iterable[tuple[T, T]]) -> list[li
 
 
 def place_row(row: Sequence[Box], left: float, top: float, gap: float) -> tuple[float, float]:
-    """Place boxes side by side with centres on one line; return the right and lower end of the row."""
+    """Place boxes side by side with aligned centres, and return the right and lower ends of the row."""
     height = max(box.height for box in row)
     for box in row:
         box.x, box.y = left + box.width / 2, top + height / 2

@@ -1,4 +1,4 @@
-"""Images are untrusted: limits before decoding, one look whatever the format, prepared once for each size sent."""
+"""Images, which are untrusted: limits checked before decoding, uniform appearance, and preparation for sending."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 100_000_000
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp", "GIF": "gif", "BMP": "bmp"}
-"""Accepted formats, with the suffix of their blobs."""
+"""Accepted formats -> the suffix of their files in the store."""
 BIG_PIXELS = 25_000_000
-"""Images with more pixels are decoded one at a time: many at once would exhaust memory."""
+"""The number of pixels above which images are decoded one at a time, to save memory."""
 ORIENTATION = 0x0112
 """The EXIF field with an image's orientation."""
 OTHER_FORMATS = (
@@ -44,8 +44,9 @@ class ImageInfo:
     """Facts from an image's header.
 
     Attributes:
-        width: Width of the upright image; so is `height`.
-        notes: Descriptions of what is done with it beyond decoding.
+        width: The width of the upright image, after any EXIF rotation.
+        height: The height of the upright image.
+        notes: Descriptions of special handling beyond decoding.
     """
 
     format: str
@@ -55,7 +56,7 @@ class ImageInfo:
 
     @property
     def suffix(self) -> str:
-        """The file name's ending for this format."""
+        """The file name suffix for this format."""
         return SUFFIXES[self.format]
 
 
@@ -64,7 +65,7 @@ def inspect(source: bytes | Path) -> ImageInfo:
 
     Raises:
         BadImage: It is not an image, has a format that is not accepted, or is too large.
-        PermissionError: The file may not be read.
+        PermissionError: The file is not readable by this user.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -80,7 +81,7 @@ def inspect(source: bytes | Path) -> ImageInfo:
         problem = f"this is {other}, not an image" if other else "not an image"
         raise BadImage(f"{problem} (accepted: {', '.join(SUFFIXES)})") from error
     except PermissionError:
-        raise  # This is not about the image.
+        raise  # The problem is not the image.
     except Exception as error:  # A malicious header can raise anything.
         raise BadImage(f"not a readable image: {error}") from error
     if info.width * info.height > MAX_PIXELS:
@@ -89,7 +90,7 @@ def inspect(source: bytes | Path) -> ImageInfo:
 
 
 def _header(image: Any) -> ImageInfo:
-    # Several pictures in one JPEG file have a format of their own; the first is a plain JPEG.
+    # MPO is a JPEG file with several pictures; the first is a plain JPEG.
     kind = "JPEG" if image.format == "MPO" else image.format or ""
     width, height, notes = image.width, image.height, []
     if min(width, height) < 1:
@@ -105,7 +106,7 @@ def _header(image: Any) -> ImageInfo:
 
 
 def _guess_format(source: bytes | Path) -> str | None:
-    """Return the type that a file which is not an image seems to have."""
+    """Guess the type of a file that is not an image, from its first bytes; None if unknown."""
     if isinstance(source, bytes):
         head = source[:512]
     else:
@@ -129,7 +130,7 @@ def decode(data: bytes) -> Image:
 
 
 def check_whole(data: bytes) -> ImageInfo:
-    """Decode an image fully and return its header: a valid header does not prove that the rest is there.
+    """Decode the whole image and return its header facts; a valid header does not prove that the rest is intact.
 
     Raises:
         BadImage: It cannot be decoded within the limits.
@@ -143,16 +144,16 @@ _big_image_lock = threading.Semaphore()
 
 
 def decode_checked(data: bytes, least: int | None = None) -> tuple[Image, bool]:
-    """Return the image, and whether all viewers show its bytes alike; for `least` see `_open_upright`."""
+    """Return the image, and whether all viewers show its bytes identically; for `least` see `_open_upright`."""
     with _open_upright(data, least) as (opened, upright):
         same = upright is opened and not getattr(opened, "is_animated", False) and _is_opaque(opened)
         return flatten(upright), same and opened.mode in ("RGB", "RGBA", "L", "LA", "P", "1")
 
 
 def make_thumbnail(data: bytes, side: int, info: ImageInfo | None = None) -> Image:
-    """Return a small upright RGB image on white, reduced by `reduce_to_side` before any other step.
+    """Return a small upright RGB image on white, reduced first by `reduce_to_side`.
 
-    This takes a fraction of the time of scaling to an exact size and looks as good.
+    This is several times faster than scaling to an exact size and looks as good.
 
     Args:
         data: The image's bytes.
@@ -181,10 +182,10 @@ def reduce_to_side(image: Image, side: int) -> Image:
 def _open_upright(
     data: bytes, least: int | None = None, info: ImageInfo | None = None
 ) -> Iterator[tuple[Image, Image]]:
-    """Open an image as stored and turned upright, which are the same object if nothing has to be turned.
+    """Open an image, both as stored and upright; they are the same object if no rotation is needed.
 
-    A JPEG of which at most `least` pixels a side are needed is decoded at a half, a quarter or an eighth of its size,
-    as long as that is enough.
+    With `least`, a JPEG may be decoded at a half, a quarter or an eighth of its size, as long as its sides keep at
+    least that many pixels.
     """
     from PIL import Image, ImageOps
 
@@ -197,7 +198,7 @@ def _open_upright(
             opened.load()
             turned = opened.getexif().get(ORIENTATION) in range(2, 9)
             yield opened, ImageOps.exif_transpose(opened) if turned else opened
-    except Exception as error:  # Broken metadata raises almost anything.
+    except Exception as error:  # Broken metadata can raise almost anything.
         raise BadImage(f"cannot be decoded: {error}") from error
 
 
@@ -228,7 +229,7 @@ def flatten(image: Image) -> Image:
 
 
 def encode_png(image: Image, compress_level: int = -1) -> bytes:
-    """Return the image as PNG bytes, with zlib's default compression unless given."""
+    """Return the image as PNG bytes, by default with zlib's default compression."""
     buffer = io.BytesIO()
     image.save(buffer, format="PNG", compress_level=compress_level)
     return buffer.getvalue()
@@ -239,7 +240,7 @@ MAX_JPEG_SIDE = 65_500
 
 @dataclass(frozen=True)
 class PreparedImage:
-    """An image ready to be sent: a data URL, and its size."""
+    """An image ready to be sent: its data URL and its size."""
 
     url: str
     width: int
@@ -247,7 +248,7 @@ class PreparedImage:
 
     @property
     def packed(self) -> tuple[str, str]:
-        """The media type and the base64 in the URL."""
+        """The media type and the base64 text in the URL."""
         head, _, payload = self.url.partition(",")
         return head.removeprefix("data:").removesuffix(";base64"), payload
 
@@ -259,10 +260,10 @@ class PreparedImage:
 
 
 ImageForm = Literal["jpeg", "native", "quick-jpeg", "quick-native"]
-"""The way an image is prepared; part of the keys of calls."""
+"""The way an image is prepared; part of call keys."""
 QUICK_PREFIX = "quick-"
 QUICK_GAP = 1.25
-"""The quick way starts from a decoded size that is at least this many times the requested one."""
+"""The minimum ratio of decoded size to requested size in quick preparation."""
 
 
 def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> PreparedImage:
@@ -270,11 +271,12 @@ def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> Prep
 
     Args:
         data: The image's bytes.
-        max_side: The longer side is scaled down to this; never up.
-        form: ``jpeg`` flattens and encodes; ``native`` sends the bytes unchanged if format and size allow it and all
-            services decode them alike, and a PNG otherwise: images with an EXIF rotation, transparency, animation or
-            print colours may be shown differently elsewhere. With the prefix ``quick-``, scaling uses a shorter
-            filter on a rougher decoding, and a PNG is compressed less: visually the same picture, in other bytes.
+        max_side: The maximum length of the longer side; larger images are scaled down, smaller ones are kept.
+        form: ``jpeg`` flattens and encodes. ``native`` sends the bytes unchanged if format and size allow it and all
+            services decode them identically, otherwise a PNG: images with an EXIF rotation, transparency, animation
+            or print colours may be shown differently by others. With the prefix ``quick-``, images are decoded at
+            lower resolution, scaled with a shorter filter and, as PNG, compressed less: the result looks the same but
+            has different bytes.
     """
     info = inspect(data)
     quick, native = form.startswith(QUICK_PREFIX), form.endswith("native")
@@ -311,7 +313,7 @@ class Preparer:
     """A cache that prepares each image once per size and holds at most `limit` bytes of results.
 
     Attributes:
-        elsewhere: Prepares images on other machines, as `prepare` does here; set where workers run elsewhere.
+        elsewhere: A counterpart of `prepare` that runs on other machines; set if workers run there.
     """
 
     elsewhere: ClassVar[Callable[[bytes, int | None, ImageForm], Awaitable[PreparedImage]] | None] = None
@@ -337,7 +339,7 @@ class Preparer:
         return await asyncio.shield(self._flying[key])
 
     def has(self, sha256: str) -> bool:
-        """Return whether the image is cached in some form, so that its bytes were whole when they were read."""
+        """Return whether the image is cached in any form, which proves that its bytes were intact when read."""
         return sha256 in self._counts
 
     async def _make(self, sha256: str, max_side: int | None, form: ImageForm) -> PreparedImage:

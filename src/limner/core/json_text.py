@@ -1,4 +1,4 @@
-"""JSON from services (strict, bounded) and from models (tolerant of form), and paths into it."""
+"""JSON parsing: strict and bounded for services, lenient for models' replies; and access to values by path."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from .asks import Unreadable
 MAX_DEPTH = 50
 """The deepest nesting of lists and objects in a valid reply."""
 MAX_PARTS = 1_000_000
-"""The largest number of lists, objects and items in one text: each takes many times its bytes of memory."""
+"""The maximum number of lists, objects and items in one text: in memory, each is many times its size as text."""
 _NESTS = (dict, list, tuple)
 _DEEP = f"nested more than {MAX_DEPTH} deep"
 _TEXT = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
 class TooComplex(ValueError):
-    """JSON beyond the bounds."""
+    """JSON that is nested too deeply or has too many parts."""
 
 
 def parse_json(data: bytes | str) -> Any:
-    """Parse JSON; numbers such as NaN, and those beyond a float, are kept as text.
+    """Parse JSON; NaN, infinities and numbers too large for a float are kept as text.
 
     Raises:
-        ValueError: It is not JSON; `TooComplex` if it is nested too deeply or has too many parts.
+        ValueError: The data is not JSON.
+        TooComplex: It is nested too deeply or has too many parts.
     """
     if isinstance(data, bytes):
         data = data.decode(json.detect_encoding(data), "surrogatepass")
@@ -45,7 +46,7 @@ def check_depth(value: Any) -> None:
     """Refuse values nested too deeply for recursive functions.
 
     Raises:
-        TooComplex: It is nested more than `MAX_DEPTH` deep.
+        TooComplex: The value is nested more than `MAX_DEPTH` deep.
     """
     level = [value] if isinstance(value, _NESTS) else []
     for _ in range(MAX_DEPTH):
@@ -70,7 +71,8 @@ def _number(word: str) -> float | str:
 
 MAX_DIGITS = 500
 _DOUBLE, _SINGLE = "“”", "‘’"
-# Each class both opens and closes: the next quote closes a stray opening one, and scanning stays linear.
+# Each character class matches both opening and closing quotes, so that the next quote always closes a string and
+# scanning stays linear.
 _STRINGS = {
     quote: re.compile(rf"[{marks}]((?:[^{marks}\\]++|\\.)*+)[{marks}]", re.DOTALL)
     for marks in ('"', "'", _DOUBLE, _SINGLE)
@@ -83,12 +85,12 @@ _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": Fal
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPED = dict(zip("bfnrt", "\b\f\n\r\t", strict=True)) | {c: c for c in f"\"'\\/{_DOUBLE}{_SINGLE}"}
 _LARGE = re.compile(r"[0-9]{309}")
-"""Integers that may exceed a float, which happens from 309 digits on."""
+"""Integers of 309 digits or more, which may be too large for a float."""
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class TextEnded(Unreadable):
-    """A text that ends inside a value."""
+    """An error for a text that ends inside a value."""
 
     def __init__(self) -> None:
         super().__init__("the object ends before it is closed")
@@ -100,7 +102,7 @@ def is_blank_between(text: str, start: int, end: int) -> bool:
 
 
 class ReplyReader:
-    """A reader of values out of one text.
+    """A lenient reader of JSON values in one text.
 
     Attributes:
         at: The position where the last reading ended or failed.
@@ -109,19 +111,23 @@ class ReplyReader:
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.keyed = text, 0, False
-        # Strict reading would not notice lone surrogates in escapes and numbers that are too large.
+        # The strict parser would accept lone surrogates in escapes and numbers that are too large.
         plain = "\\u" not in text and (text.isascii() or _SURROGATE.search(text) is None)
         self._plain = plain and _LARGE.search(text) is None
 
     def read(self, start: int) -> object:
-        """Return the value starting at `start`; raises `Unreadable`, or `TextEnded` if the text stops inside it."""
+        """Return the value that starts at `start`.
+
+        Raises:
+            Unreadable: It cannot be read; `TextEnded` if the text ends inside it.
+        """
         self.at, self.keyed = start, False
         return self._strict(start) or self._value(0)
 
     def _strict(self, start: int) -> object:
-        """Return the value if it is strict JSON with the same meaning here; otherwise None, without moving on.
+        """Return the value if it is strict JSON; otherwise return None and keep the position.
 
-        It is tried until it fails once, so that a text with many openings is still read in linear time.
+        After the first failure it is not tried again, so that a text with many brackets is read in linear time.
         """
         if not self._plain:
             return None
@@ -235,7 +241,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _finite(word: str) -> float:
-    """Return a number within the bounds."""
+    """Parse a number, refusing those that are too long or too large."""
     if len(word) > MAX_DIGITS:
         raise ValueError("too many digits")
     value = float(word)
@@ -248,7 +254,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, pars
 
 
 def _unescape(match: re.Match[str]) -> str:
-    """Return an escape's character; escapes of neither JSON nor Python, such as LaTeX's \\alpha, stay."""
+    """Return the character of an escape; escapes unknown to JSON and Python, such as LaTeX's \\alpha, are kept."""
     body = match[1]
     if len(body) == 1:
         return _ESCAPED.get(body, match[0])
@@ -271,17 +277,17 @@ _BRACES = re.compile(r'[{}]|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 def loads(text: str) -> dict[str, object]:
-    """Return the object in a model's reply: the last fenced one, or without fences the last one in the text.
+    """Return the JSON object in a model's reply: the last fenced one, or the last one in the text if none is fenced.
 
     Args:
         text: The reply, including anything around the object.
 
     Returns:
-        The object, equal to what `json.loads` gives for the same object written strictly. Tuples are lists.
+        The object as `json.loads` would return it if it were strict JSON. Tuples become lists.
 
     Raises:
-        Unreadable: There is no object, it is cut off, or the last attempt at one is broken, repeats a key,
-            holds NaN or Infinity, or is too deep or too long.
+        Unreadable: There is no object, or the last one is cut off, broken, too deep or too long, repeats a key, or
+            contains NaN or Infinity.
     """
     check_length(text)
     fenced: dict[str, object] | None = None
@@ -294,7 +300,7 @@ def loads(text: str) -> dict[str, object]:
                 fault, fault_at = attempt, at
         elif in_fence:
             fenced, fault = attempt, None
-        elif fenced is None and (attempt or loose is None):  # a {} in prose after the answer is not another answer
+        elif fenced is None and (attempt or loose is None):  # An empty {} in later prose is not an answer.
             loose, fault = attempt, None
     if fault:
         column = fault_at - text.rfind("\n", 0, fault_at)
@@ -309,14 +315,14 @@ def check_length(text: str) -> None:
     """Refuse an overlong reply before anything parses it.
 
     Raises:
-        Unreadable: It is longer than `MAX_CHARS`.
+        Unreadable: The reply is longer than `MAX_CHARS`.
     """
     if len(text) > MAX_CHARS:
         raise Unreadable(f"the reply is longer than {MAX_CHARS} characters")
 
 
 def _attempts(text: str) -> Iterator[tuple[dict[str, object] | Unreadable, int, bool]]:
-    """Yield every object written or begun: its value or fault, where it ends, whether it is fenced."""
+    """Yield each object, complete or not: its value or fault, its end position, and whether it is fenced."""
     reader = ReplyReader(text)
     at = _after_lone_thought(text)
     opening: int | None = at
@@ -334,7 +340,7 @@ def _attempts(text: str) -> Iterator[tuple[dict[str, object] | Unreadable, int, 
             value = reader.read(start)
         except Unreadable as error:
             work += reader.at - start
-            if work > 2 * len(text) + 10_000:  # overlapping failed readings can add up to quadratic work
+            if work > 2 * len(text) + 10_000:  # Overlapping failed attempts could take quadratic time.
                 raise Unreadable("too many brackets that hold no JSON") from None
             if not reader.keyed and not (opens and mark[0] == "{"):
                 at = _after_braces(text, start) if mark[0] == "{" else at
@@ -342,7 +348,7 @@ def _attempts(text: str) -> Iterator[tuple[dict[str, object] | Unreadable, int, 
             if isinstance(error, TextEnded):
                 raise
             yield error, reader.at, opens and fence
-            # A whole object inside a broken one looks like an answer, so reading resumes only at a new fence.
+            # A complete object inside a broken one would look like an answer, so reading resumes only at a new fence.
             line = _FENCE_LINE.search(text, at)
             at = line.end() if line else len(text)
         else:
@@ -358,14 +364,14 @@ def _after_thought(text: str, at: int) -> int:
 
 
 def _after_lone_thought(text: str) -> int:
-    """Return where the answer starts if the chat template has swallowed the opening tag of the thinking."""
+    """Return where the answer starts, for replies whose opening thinking tag was removed by the chat template."""
     if _THINK.search(text):
         return 0
     return max((m.end() for m in _LONE_THOUGHT.finditer(text)), default=0)
 
 
 def _after_braces(text: str, start: int) -> int:
-    """Return the position after the brace closing the one at `start`, so that nothing inside is the answer."""
+    """Return the position after the brace that closes the one at `start`, to skip everything inside."""
     depth = 0
     for mark in _BRACES.finditer(text, start):
         depth += {"{": 1, "}": -1}.get(mark[0], 0)
@@ -375,12 +381,12 @@ def _after_braces(text: str, start: int) -> int:
 
 
 ANY = "*"
-"""A step of a path that matches every item; the first item that has the rest of the path counts."""
+"""A path step that matches every item; the first item in which the rest of the path has a value is used."""
 _FIELD_GAP = re.compile(r"\{([\w*.-]+)\}")
 
 
 def value_at_path(value: Any, path: str) -> Any:
-    """Return the value at a path, or None.
+    """Return the value at a path, or None if there is none.
 
     >>> value_at_path({"data": [{"url": "a"}]}, "data.0.url"), value_at_path({"x": {"b": 1}}, "*.b")
     ('a', 1)
@@ -405,12 +411,12 @@ def _find(value: Any, steps: list[str]) -> Any:
 
 
 def first_value_at_path(value: Any, paths: Iterable[str]) -> Any:
-    """Return the value at the first of the paths that has one."""
+    """Return the value at the first path that has one, or None."""
     return next((inner for path in paths if (inner := value_at_path(value, path)) is not None), None)
 
 
 def set_at_path(value: dict[str, Any], path: str, item: Any) -> None:
-    """Set an item at a path of names, creating the tables on the way.
+    """Set the item at a dotted path, creating missing dictionaries along the way.
 
     >>> body = {"input": {"prompt": "p"}}
     >>> set_at_path(body, "input.image", 7), body
@@ -425,7 +431,7 @@ def set_at_path(value: dict[str, Any], path: str, item: Any) -> None:
 
 
 def gap_names(template: Any) -> Iterator[str]:
-    """Yield the names of all gaps in a text, or in the texts of a table."""
+    """Yield the names of all gaps in a template: a text, or a list or dictionary of templates."""
     if isinstance(template, str):
         yield from _FIELD_GAP.findall(template)
     elif isinstance(template, dict | list):
@@ -434,9 +440,10 @@ def gap_names(template: Any) -> Iterator[str]:
 
 
 def fill(template: Any, word: Callable[[str], Any]) -> Any:
-    """Fill the gaps of a template. A text that is a single gap becomes the word itself, of whatever type.
+    """Return the template with its gaps filled.
 
-    Fields and items whose word is None are omitted.
+    A text that consists of a single gap becomes the value itself, whatever its type. Fields and items with a gap whose
+    value is None are omitted.
 
     >>> fill({"a": "{n}", "b": "{no}", "c": "n={n}"}, {"n": 7}.get)
     {'a': 7, 'c': 'n=7'}

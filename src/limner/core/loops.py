@@ -1,4 +1,4 @@
-"""Running of asynchronous work from synchronous code, also where a loop already runs, as in a notebook."""
+"""Running of asynchronous work from synchronous code, even if an event loop already runs, as in a notebook."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ T = TypeVar("T")
 def run_to_end(work: Coroutine[Any, Any, T], stop: Callable[[], None] | None = None) -> T:
     """Run the work and return its result.
 
-    In a notebook a loop already runs in this thread: the work then runs in a thread of its own, and this one waits.
+    In a notebook, an event loop already runs in this thread; the work then runs in another thread, and this one waits.
 
     Args:
         work: The coroutine to run.
-        stop: In a notebook, called at the first interrupt so that the work can finish. Without it, and at the second
+        stop: In a notebook, called at the first interrupt, to let the work finish. Without it, or at a second
             interrupt, the work is cancelled.
     """
     try:
@@ -35,16 +35,16 @@ async def process_all(
     concurrency: int,
     is_over: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Process every item, `concurrency` at a time, until `is_over`.
+    """Process all items, `concurrency` at a time, until `is_over` returns true.
 
-    After an error no further item is started; items in flight, which may be paid for, finish before it is raised.
+    After an error no further item is started. Items in progress, which may be paid for, finish before it is raised.
     """
     queue, errors = iter(items), list[Exception]()
 
     async def work() -> None:
         while not errors and not is_over():
             try:
-                # Finding the next item may read the store, which can fail like any step.
+                # Getting the next item may read the store, which can fail like any other step.
                 item = next(queue)
             except StopIteration:
                 return

@@ -1,4 +1,4 @@
-"""Marks, the answers to one criterion about one drawing; and panels, which combine marks of several judges."""
+"""Marks, each the answer to one criterion about one drawing; and panels, which combine marks of several judges."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Verdict = Literal["answer", "abstain", "unread"]
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One thing that a judge decides.
+    """One thing for a judge to decide about a drawing.
 
     Attributes:
-        id: Unique within its question, such as ``point/3`` or ``spelling``.
-        text: The question.
+        id: An id, unique within the question, such as ``point/3`` or ``spelling``.
+        text: The question for the judge.
         kind: The protocol's name for this kind of criterion.
-        top: The best value; values run from 0 to ``top`` in whole steps.
-        weight: Its share in the question's score, if the protocol has one.
-        labels: Words whose presence decides it, if the rubric names them; otherwise `text` is searched for some.
-        also: Other words accepted for the label, if there is one label.
+        top: The best value; values are whole numbers from 0 to ``top``.
+        weight: Its share in the question's score, if the protocol uses weights.
+        labels: Words whose presence decides it, if the rubric names them; otherwise they are looked for in `text`.
+        also: Alternatives to the label, if there is exactly one.
         present_means: The value that the labels' presence proves, 1 (of `top`) or 0; their absence proves the other.
         exact: Whether the labels must appear exactly as written: a misspelling or an extra word then proves nothing.
     """
@@ -44,8 +44,8 @@ class Criterion:
 class Mark:
     """A judge's answer to one criterion.
 
-    ``value`` is a small whole number when ``verdict`` is ``answer`` and None otherwise: an abstention or an
-    unread reply is never a zero.
+    ``value`` is a small whole number if ``verdict`` is ``answer``, otherwise None: an abstention or an unread reply is
+    never a zero.
     """
 
     criterion: str
@@ -60,25 +60,25 @@ class Mark:
 
     @classmethod
     def abstain(cls, criterion: str, reason: str, source: str = "") -> Mark:
-        """Return the mark of a judge that cannot decide this criterion."""
+        """Return the mark of a judge that cannot decide a criterion."""
         return cls(criterion, None, reason, source, "abstain")
 
     @classmethod
     def unread(cls, criterion: str, reason: str, source: str = "") -> Mark:
-        """Return the mark for a reply that could not be read on this criterion."""
+        """Return the mark for a criterion on which the reply could not be read."""
         return cls(criterion, None, reason, source, "unread")
 
     def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping that `from_json` reads back."""
+        """Return plain JSON that `from_json` reads."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Mark:
-        """Return the mark behind a mapping made by `to_json`."""
+        """Return the mark from the result of `to_json`."""
         value, verdict = data["value"], data.get("verdict", "answer")
         if len(data) != FIELD_COUNT or (value is None) == (verdict == "answer"):
             return PanelMark(**data) if "votes" in data else cls(**data)
-        # Scores read millions of marks: setting the fields one by one takes half as long as calling the class.
+        # Millions of marks are read for scores; setting fields one by one takes half as long as calling the class.
         mark = object.__new__(cls)
         _set_criterion(mark, data["criterion"])
         _set_value(mark, value)
@@ -93,7 +93,7 @@ class PanelMark(Mark):
     """A panel's answer to one criterion.
 
     Attributes:
-        votes: Member -> its value, or the reason for having none: ``abstain``, ``unread`` or ``nothing``.
+        votes: Member -> its value, or ``abstain``, ``unread`` or ``nothing`` if it has none.
     """
 
     votes: Mapping[str, int | str] = field(default_factory=dict, hash=False)
@@ -106,12 +106,12 @@ _set_criterion, _set_value, _set_reason, _set_source, _set_verdict = (
 
 
 def values(marks: Iterable[Mark]) -> dict[str, int]:
-    """Return answered marks as criterion id -> value; abstentions and unread items are left out."""
+    """Return criterion id -> value for all answered marks; abstentions and unread marks are omitted."""
     return {m.criterion: m.value for m in marks if m.value is not None}
 
 
 def fill(marks: Iterable[Mark], criteria: Iterable[Criterion], best: bool) -> list[Mark]:
-    """Answer all criteria, undecided ones with their best or worst value: the bounds of what is possible."""
+    """Return a mark for each criterion, with the best or worst value for undecided ones, to compute bounds."""
     answers = values(marks)
     return [Mark(c.id, answers.get(c.id, c.top if best else 0)) for c in criteria]
 
@@ -124,12 +124,12 @@ Rule = Literal["majority", "median", "weights"]
 
 
 class PanelFacts(StrictModel):
-    """``[panels.NAME]``.
+    """A panel of judges, from ``[panels.NAME]`` in the settings.
 
     Attributes:
-        members: Judges as ``--judge`` names them; ``openai/gpt-5?reasoning_effort=low`` has arguments of its own.
-        rule: The rule by which their marks are combined.
-        weights: With the rule ``weights``: a number for each member, or the source of the weights, ``certificate`` or
+        members: Judges as given to ``--judge``, optionally with arguments: ``openai/gpt-5?reasoning_effort=low``.
+        rule: The rule for combining their marks.
+        weights: For the rule ``weights``, a number for each member, or the source of the weights: ``certificate`` or
             ``study:NAME``.
     """
 
@@ -159,12 +159,12 @@ def combine_marks(
 ) -> list[PanelMark]:
     """Combine the marks of members into one mark for each criterion.
 
-    If members with less than half of the weight decide, or votes tie, the panel abstains. Marks beyond the criteria are
-    kept if at least half of the weight gave them.
+    The panel abstains if the members that decide have less than half of the weight, or if votes tie. Marks for other
+    criteria are kept if members with at least half of the weight gave them.
 
     Args:
         given: Member -> its marks.
-        rule: ``median`` takes the middle mark (the lower of two), the other rules the mark with most votes.
+        rule: ``median`` takes the middle value (the lower of two), the other rules the value with the most votes.
         weights: The weight of each member's vote.
         criteria: The criteria that every marking decides.
 
@@ -194,7 +194,7 @@ def combine_marks(
 
 
 def count_divided(marks: Sequence[Mark]) -> tuple[int, int]:
-    """Count a panel's marks on which deciding members differ, and those that two or more members decided.
+    """Return the number of a panel's marks on which members disagree, and of those that two or more decided.
 
     >>> members = {"a": [Mark("x", 1)], "b": [Mark("x", 0)], "c": [Mark("x", 1)]}
     >>> count_divided(combine_marks(members, "majority", [1, 1, 1], ["x"]))

@@ -1,4 +1,4 @@
-"""The numbers that plots show, as frames, and the input of an exam's own plots. Pure."""
+"""The data behind plots, and the input of an exam's own plots. Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Draw = Literal[
     "bands", "differences", "dispersion", "dots", "gallery", "histograms", "kinds", "matrices", "pairs", "points",
     "profiles", "raters", "scores", "violins",
 ]  # fmt: skip
-"""Ways to draw a frame; a `Grid` can be drawn as ``dots``, ``scores`` (a map), ``profiles``, ``kinds``, ``raters`` and
-``differences``."""
+"""Ways to draw plot data; a `Grid` can be drawn as ``dots``, ``scores`` (a map), ``profiles``, ``kinds``, ``raters``
+and ``differences``."""
 DRAW_NAMES: tuple[str, ...] = get_args(Draw)
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number with its 95% interval; or, where the judge abstained, the range it could be in."""
+    """A number with its 95% interval; if the judge abstained, only the range of possible values."""
 
     value: float | None = None
     low: float | None = None
@@ -32,26 +32,26 @@ class Quantity:
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The ends of the line that is drawn: the interval, or the possible range."""
+        """The ends of the error bar: those of the interval, or of the possible range."""
         low, high = (self.low, self.high) if self.value is not None else (self.least, self.most)
         return None if low is None or high is None else (low, high)
 
     def scaled(self, by: float) -> Quantity:
-        """Return all numbers times `by`."""
+        """Return the quantity with all numbers multiplied by `by`."""
         numbers = {name: getattr(self, name) for name in ("value", "low", "high", "least", "most")}
         return replace(self, **{name: number * by for name, number in numbers.items() if number is not None})
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Painters by columns.
+    """A table of numbers with a row for each painter.
 
     Attributes:
         cells: A row of cells for each painter.
         label: The meaning of the numbers.
         top: The best possible number.
         caption: The text below the plot.
-        controls: Rows of controls, which do not compete with the others.
+        controls: The names of rows that are controls, which are not ranked.
         notes: A few words at the end of each row, if the plot has room.
         published: The paper's number for each row, if it has one.
         printed: The source of the published numbers.
@@ -69,7 +69,7 @@ class Grid:
     printed: str = ""
 
     def counted(self, column: int) -> str:
-        """Return the number of questions behind a column's numbers.
+        """Return a description of the number of questions behind a column.
 
         >>> Grid(("a", "b"), ("x",), ((Quantity(1, n=3),), (Quantity(2, n=5),)), "", 1, "").counted(0)
         'n = 3 to 5'
@@ -78,14 +78,14 @@ class Grid:
         return f"n = {' to '.join(dict.fromkeys(str(end) for end in (counts[0], counts[-1])))}" if counts else "n = 0"
 
     def scaled(self, by: float) -> Grid:
-        """Return the grid with all numbers, and the best possible one, times `by`."""
+        """Return the grid with all numbers, including `top`, multiplied by `by`."""
         cells = tuple(tuple(cell.scaled(by) for cell in row) for row in self.cells)
         return replace(self, cells=cells, top=self.top * by)
 
 
 @dataclass(frozen=True)
 class Point:
-    """A painter's two numbers with their intervals, and a third as its colour."""
+    """A painter's position, two numbers with intervals, and a third number shown as colour."""
 
     name: str
     x: Quantity
@@ -96,10 +96,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Points:
-    """Painters in a plane.
+    """Painters in a scatter plot.
 
     Attributes:
-        front: Names of painters that no other beats in both directions, left to right; controls do not count.
+        front: Names of the painters on the Pareto front, from left to right, without controls.
         money: Whether x is in dollars, so that less is better.
     """
 
@@ -112,7 +112,7 @@ class Points:
     money: bool = False
 
     def with_front(self) -> Points:
-        """Return the points with their front computed."""
+        """Return a copy with `front` computed."""
         rivals = [point for point in self.points if not point.control]
         places = front([(point.x.value or 0.0, point.y.value or 0.0) for point in rivals], less=self.money)
         return replace(self, front=tuple(rivals[place].name for place in places))
@@ -120,7 +120,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Spread:
-    """The numbers of each painter's drawings, for some scores."""
+    """The values of some scores for each painter's drawings."""
 
     rows: tuple[str, ...]
     scores: tuple[str, ...]
@@ -132,7 +132,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Histograms:
-    """Counts in each painter's drawings of what `unit` names, and the share above each of two limits."""
+    """Counts of `unit` in each painter's drawings, and the shares of drawings above two limits."""
 
     rows: tuple[str, ...]
     counts: tuple[tuple[float, ...], ...]
@@ -144,7 +144,7 @@ class Histograms:
 
 @dataclass(frozen=True)
 class Bin:
-    """Drawings of questions of similar size."""
+    """A summary of the drawings of questions of similar size."""
 
     size: tuple[int, int]
     n: int
@@ -155,7 +155,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Bands:
-    """Bins for each painter and score, and the drawings themselves as (size, number).
+    """Bins for each painter and score, and the individual drawings as (size, value).
 
     Attributes:
         label: The meaning of a question's size.
@@ -171,16 +171,16 @@ class Bands:
 
 @dataclass(frozen=True)
 class PlotSource(ABC):
-    """The input of an exam's plot: its painters under one judge, on the questions that all of them have.
+    """The input of an exam's plot: painters as marked by one judge, on the questions that all of them have.
 
-    The best painter comes first, controls last.
+    Painters are ordered from best to worst, controls last.
 
     Attributes:
         exam: The exam's name in the store.
         score: The score that painters are ordered by.
         names: The painters' row names.
         controls: The names of controls.
-        caption: The text below every plot: whose marks these are, and how many.
+        caption: The text below every plot, which names the evaluator and the number of questions.
         protocol: The exam's protocol.
         rows: The drawings of each painter.
     """
@@ -195,15 +195,15 @@ class PlotSource(ABC):
 
     @abstractmethod
     def cells(self, score: str) -> list[Quantity]:
-        """Return every painter's number."""
+        """Return each painter's value of a score."""
 
     @abstractmethod
     def mean(self, scores: Sequence[str]) -> list[Quantity]:
-        """Return the mean of several scores, for painters that have all of them."""
+        """Return each painter's mean of several scores; no value for painters that lack one of them."""
 
     @abstractmethod
     def shares(self, scores: Sequence[str]) -> Grid:
-        """Return a column for each of the scores, as a share of its best value."""
+        """Return a grid with a column for each score, as a share of its best value."""
 
     @abstractmethod
     def access(self) -> list[str | None]:
@@ -211,7 +211,7 @@ class PlotSource(ABC):
 
     @abstractmethod
     def pictures(self, questions: Sequence[str]) -> list[dict[str, bytes]]:
-        """Return the stored images of these questions by id: of the reference first, then of each painter."""
+        """Return the stored images of these questions, by id: first the references, then each painter's drawings."""
 
     @property
     @abstractmethod
@@ -229,8 +229,8 @@ class Plot:
 
     Attributes:
         about: A one-line description.
-        frame: Computes its numbers; raises `limner.core.errors.UsageError` if there are none, with what to run.
-        draw: The way they are drawn.
+        frame: Computes the data; raises a `limner.core.errors.UsageError` that says what to run if there is none.
+        draw: The way the data is drawn.
     """
 
     about: str
@@ -239,7 +239,7 @@ class Plot:
 
 
 def front(points: Sequence[tuple[float, float]], less: bool = False) -> list[int]:
-    """Return the indices of points that no other point beats, left to right; with `less`, smaller x is better.
+    """Return the indices of points on the Pareto front, from left to right; with `less`, smaller x is better.
 
     >>> front([(1, 3), (2, 2), (2, 1), (0, 0)]), front([(1, 3), (2, 5), (3, 4)], less=True)
     ([0, 1], [0, 1])
@@ -254,13 +254,13 @@ def front(points: Sequence[tuple[float, float]], less: bool = False) -> list[int
 
 
 def has_abstentions(rows: Sequence[Row], score: str) -> bool:
-    """Return whether the judge abstained on some drawings: the others are then not a fair sample."""
+    """Return whether a score is missing because the judge abstained; the other drawings are then not a fair sample."""
     open_ = (row for row in rows if row.scores.get(score) is None)
     return any(mark.verdict == "abstain" for row in open_ for mark in row.marks)
 
 
 def plain_tag(word: str) -> str:
-    """Return a tag's value or a dimension as people write it.
+    """Return a tag's value or a dimension in readable form.
 
     >>> plain_tag("Computer_Science")
     'Computer Science'
@@ -274,7 +274,7 @@ def score_with_scale(score: Score) -> str:
 
 
 def describe_left_out(count: int, why: str) -> str:
-    """Return the caption's words about painters that are not shown."""
+    """Return the part of a caption about painters that are not shown."""
     return f" · {count} left out: {why}" if count else ""
 
 
@@ -284,9 +284,9 @@ class Dispersion:
 
     Attributes:
         columns: The scores' names.
-        deviations: The standard deviation over painters (n - 1); None with fewer than two.
-        gaps: The mean of closed painters minus that of open ones; None if one side is empty.
-        paper: Both numbers from the paper's table, score by score; empty if it prints none.
+        deviations: The sample standard deviation over painters; None for fewer than two.
+        gaps: The mean of closed painters minus that of open ones; None if either group is empty.
+        paper: Both numbers from the paper's table for each score; empty if it has none.
     """
 
     columns: tuple[str, ...]
@@ -302,7 +302,7 @@ class ScorePair:
     """Two scores of the same drawings of all painters, with their correlation coefficients.
 
     Attributes:
-        drawings: (one, other) for every drawing that has both.
+        drawings: Both scores of every drawing that has both.
         means: Each painter's name and means.
     """
 
@@ -325,7 +325,7 @@ class ScorePairs:
 
 @dataclass(frozen=True)
 class Tile:
-    """A stored picture with a line or two below it; `image` is None where there is none."""
+    """A stored picture with a line or two of text below it; `image` is None if there is no picture."""
 
     image: bytes | None
     words: tuple[str, ...] = ()
@@ -333,7 +333,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Drawings side by side: a column for each painter, the reference first where there is one.
+    """Drawings side by side, with a column for each painter; the reference, if any, comes first.
 
     Attributes:
         rows: Titles of rows, such as the two kinds of prompt; one empty title for a single question.
@@ -349,7 +349,7 @@ class Gallery:
 
 
 def spread_and_gap(values: Sequence[float | None], access: Sequence[str | None]) -> tuple[float | None, float | None]:
-    """Return the standard deviation of known values, and the mean of closed painters minus that of open ones.
+    """Return the standard deviation of the known values, and the mean of closed minus that of open painters.
 
     >>> spread_and_gap([0.5, 0.75, 0.25, None], ["closed", "closed", "open", "open"])
     (0.25, 0.375)

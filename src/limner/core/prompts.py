@@ -1,4 +1,4 @@
-"""Prompt templates: Markdown with ``{{name}}`` fields, the shipped wording or a user's own."""
+"""Prompt templates: Markdown with ``{{name}}`` fields, shipped or written by the user."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .errors import UsageError
 
 @dataclass(frozen=True)
 class Template:
-    """A text with fields at known positions, whatever braces it contains.
+    """A text with fields at known positions, so that other braces do no harm.
 
     Attributes:
-        text: The original text, which is hashed.
-        pieces: Text and names of fields in turn, starting and ending with text.
+        text: The original text, used for hashing.
+        pieces: Pieces of text alternating with field names, starting and ending with text.
     """
 
     text: str
@@ -29,10 +29,10 @@ class Template:
 
 
 class Prompts:
-    """Markdown templates with ``{{name}}`` fields: the shipped ones, or a user's own wording.
+    """A set of Markdown templates with ``{{name}}`` fields, shipped or written by the user.
 
     Attributes:
-        released: The templates of the authors' release; if there are any, the protocol uses only these.
+        released: The templates of the authors' release; if there are any, only these are used.
     """
 
     def __init__(self, shipped: Path, own: Path | None = None, released: Mapping[str, Template] | None = None) -> None:
@@ -42,7 +42,7 @@ class Prompts:
             raise UsageError(f"--prompts {own}: no such folder")
 
     def text(self, name: str) -> str:
-        """Return the template called `name`, from the user's folder if it has one; read once."""
+        """Return the template called `name`, preferably from the user's folder; it is read once."""
         if name not in self._read:
             self._read[name] = self._load(name)
         return self._read[name]
@@ -67,9 +67,9 @@ class Prompts:
         """Return the template with its fields filled in.
 
         Args:
-            name: The template's.
-            spare: Fields that the template may lack, since they hold nothing but more of our wording.
-            **fields: What is filled in; a field that the template lacks is an error.
+            name: The template's name.
+            spare: Fields that the template may lack, because they contain only wording of our own.
+            **fields: The values; a field that the template lacks is an error.
         """
         if name in self.released:
             return self.released[name].fill(fields)

@@ -1,4 +1,4 @@
-"""The interface between an exam and the rest: what to ask, how to read replies, how to score marks. Pure."""
+"""The interface of exams: what to ask, how to read replies, and how to score marks. Pure."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ READINGS: tuple[Reading, ...] = ("careful", "paper", "release")
 
 
 def parse_reading(word: str) -> Reading:
-    """Return the value of ``--reading``, checked.
+    """Return the reading called `word`, as given to ``--reading``.
 
     Raises:
-        UsageError: There is no such reading; lists the available ones.
+        UsageError: There is no such reading; the message lists the available ones.
     """
     for reading in READINGS:
         if word == reading:
@@ -42,9 +42,9 @@ class Score:
     Attributes:
         top: The best possible value.
         monotone: Whether a better mark can never lower it; bounds are shown only for such scores.
-        digits: Decimals shown.
+        digits: The number of decimals shown.
         main: Whether tables have a column for it; others appear with ``--by dimension``, in JSON and in CSV.
-        summaries: The ways its numbers per question are summarised; see `limner.scoring.numbers.SUMMARIES`.
+        summaries: The ways in which its values per question are summarised; see `limner.scoring.numbers.SUMMARIES`.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Row:
-    """One marked drawing, input of the summary; `size` is its width and height where known."""
+    """One marked drawing, as input of summaries; `size` is its width and height, None if unknown."""
 
     question: Question[Any]
     marks: tuple[Mark, ...]
@@ -68,7 +68,7 @@ class Row:
 
 
 def mean_of_known(parts: Sequence[Any]) -> Any:
-    """Return the mean of numbers, or of arrays of resamples in which some may be missing (NaN).
+    """Return the mean of numbers, or of arrays of resamples that may contain NaN for missing values.
 
     >>> mean_of_known([0.25, 0.75])
     0.5
@@ -89,26 +89,27 @@ class Protocol(ABC, Generic[R]):
     variants: tuple[str, ...]
     """Ways of asking; the first is the default."""
     options: Mapping[str, tuple[str, ...]] = {}
-    """The exam's own options of asking and their values; the first value is the default."""
+    """The exam's options for asking judges, with their values; the first value is the default."""
     draw_options: Mapping[str, tuple[str, ...]] = {}
-    """The exam's own options of drawing and their values; the first value is the default."""
+    """The exam's options for drawing, with their values; the first value is the default."""
     selecting: frozenset[str] = frozenset()
     """Drawing options that only select questions and do not affect drawings."""
     constants: Mapping[str, float] = {}
-    """Constants of the scores with their default values; ``-O`` changes them when scores are shown."""
+    """Constants of the scores, with their default values; ``-O`` changes them when scores are shown."""
     needs: frozenset[str] = frozenset()
     """Evidence that must exist before asking or scoring."""
     uses: frozenset[str] = frozenset()
-    """Evidence that the scores use if it was measured, and do without otherwise."""
+    """Evidence that the scores use if it was measured, but do not require."""
     label_kinds: frozenset[str] = frozenset()
-    """Kinds of criteria that words in the drawing can decide."""
+    """Kinds of criteria that can be decided by words in the drawing."""
     breakdowns: tuple[str, ...] = ()
     """The tags by which the exam's paper breaks down its scores."""
     orders: Mapping[str, tuple[str, ...]] = {}
     """The order of a tag's values in tables, if it is not alphabetical."""
     reply_tokens: Mapping[str, int] = {}
-    """The approximate length of replies, thinking included, by the ask's name or its part before the first slash;
-    used for estimates while there are no stored replies."""
+    """The approximate length of replies, including thinking, by the ask's name or its part before the first slash.
+
+    Used for estimates if there are no stored replies."""
     dimensions: tuple[str, ...] = ()
     """Scores that ``--by dimension`` lists."""
     weights: Mapping[str, Mapping[str, float]] = {}
@@ -116,7 +117,7 @@ class Protocol(ABC, Generic[R]):
     titles: Mapping[str, str] = {}
     """Titles of scores whose names are abbreviations; see `called`."""
     consistency: Mapping[str, float] = {}
-    """The minimum that a judge must give the references, by score, as the exam's paper reports for its own judge."""
+    """The minimum score that a judge must give to the references, by score, as the paper reports for its own judge."""
     reasons: bool = True
     """Whether numbers may depend on the reasons of marks. If False, scores, parts, analyses and remarks use criteria,
     values and verdicts only, so that reasons need not be loaded to compute numbers."""
@@ -127,7 +128,7 @@ class Protocol(ABC, Generic[R]):
         """Return the protocol with other constants.
 
         Raises:
-            UsageError: It has no constant of that name.
+            UsageError: The protocol has no constant of that name.
         """
         for name in constants:
             if name not in self.constants:
@@ -140,17 +141,17 @@ class Protocol(ABC, Generic[R]):
         return other
 
     def called(self, score: str) -> str:
-        """Return a score's title for heads of tables and plots."""
+        """Return a score's title for table headers and plots."""
         return self.titles.get(score, score.replace("_", " "))
 
     def in_order(self, tag: str, values: Iterable[str]) -> list[str]:
-        """Return a tag's values in the order of tables: those of `orders` first, the others alphabetically."""
+        """Return a tag's values in table order: first those in `orders`, then the others alphabetically."""
         order = self.orders.get(tag, ())
         return sorted(values, key=lambda value: (order.index(value) if value in order else len(order), value))
 
     @abstractmethod
     def criteria(self, question: Question[R]) -> list[Criterion]:
-        """Return all criteria that a judge decides about a drawing of this question."""
+        """Return all criteria for marking a drawing of this question."""
 
     @abstractmethod
     def asks(self, question: Question[R], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
@@ -161,11 +162,11 @@ class Protocol(ABC, Generic[R]):
         return True
 
     def drawing_prompt(self, question: Question[R], group: str | None, options: Mapping[str, str]) -> str:
-        """Return the prompt for a painter; `group` is ``closed`` or ``open`` where known."""
+        """Return the prompt for a painter; `group` is ``closed`` or ``open``, None if unknown."""
         return question.prompt
 
     def cluster(self, question: Question[R]) -> str:
-        """Return the cluster of a question; questions of one cluster are resampled together."""
+        """Return the name of a question's cluster; questions of one cluster are resampled together."""
         return question.id
 
     def needed(self, variant: Variant) -> frozenset[str]:
@@ -173,7 +174,7 @@ class Protocol(ABC, Generic[R]):
         return self.needs
 
     def before(self, question: Question[R], variant: Variant) -> list[Ask]:
-        """Return asks answered once per question, before the others; their replies become evidence by ask name."""
+        """Return preliminary asks, answered once per question; their replies become evidence under the ask's name."""
         return []
 
     @abstractmethod
@@ -182,24 +183,24 @@ class Protocol(ABC, Generic[R]):
 
     @abstractmethod
     def marks(self, question: Question[R], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """Return one mark per criterion; what cannot be read is an unread mark, never a zero."""
+        """Return one mark per criterion; an answer that cannot be read becomes an unread mark, never a zero."""
 
     @abstractmethod
     def scores(self, question: Question[R], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
-        """Return the named numbers of one drawing; None where the marks do not determine one."""
+        """Return the scores of one drawing by name; None for a score that the marks do not determine."""
 
     def from_evidence(self, evidence: Evidence) -> dict[str, float]:
         """Return scores that follow from evidence alone, such as readability from a count of regions."""
         return {}
 
     def nothing(self, question: Question[R]) -> dict[str, float | None]:
-        """Return the scores of a drawing that was never made: no criterion met, worst values for evidence."""
+        """Return the scores of a missing drawing: no criterion met, and the worst values for evidence."""
         return self.scores(question, [Mark(criterion.id, 0) for criterion in self.criteria(question)], {})
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
-        """Return a row's contribution to each summary number: numerator and denominator.
+        """Return a row's contribution to each summary number, as numerator and denominator.
 
-        By default every summary number is the mean over the rows that have it. Exams that average over questions or
+        By default, each summary number is the mean over the rows that have it. Exams that average over questions or
         criteria rather than drawings override this, so that resampling stays exact.
         """
         return {name: (value, 1.0) for name, value in row.scores.items() if value is not None}
@@ -228,7 +229,7 @@ class Protocol(ABC, Generic[R]):
 
 
 UNREAD = "unread"
-"""Used in place of a mode if the model named none for this criterion, three times."""
+"""The mode of a criterion for which the model named none in three attempts."""
 
 
 @dataclass(frozen=True)
@@ -237,9 +238,9 @@ class FailureModes(Generic[R]):
 
     Attributes:
         names: The model's word for each mode -> its title in tables.
-        about: One line on the source of the classification.
-        prompts: The folder with the wording.
-        wrong: Selects the marks to be classified.
+        about: A one-line description of the classification's source.
+        prompts: The folder of prompt templates.
+        wrong: Selects the marks to classify.
         ask: Makes the call that classifies these marks; `image` is the drawing's content hash.
         read: Reads a reply into criterion -> mode, as far as it names them.
     """

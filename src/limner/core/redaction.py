@@ -1,4 +1,4 @@
-"""Redaction: removal of keys, secrets in addresses and links, and control characters before anything is shown."""
+"""Redaction: removal of keys, secrets in addresses and links, and control characters from everything shown."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urljoin, urlsplit, urlunsplit
 
 MIN_KEY_CHARS = 8
-"""Characters of the shortest value that counts as a key because of its variable's name."""
+"""The minimum length of a value that is treated as a key because of its variable's name."""
 MIN_REGISTERED_KEY_CHARS = 6
-"""Characters of the shortest key that the settings name: shorter ones occur in ordinary words."""
+"""The minimum length of a key from a variable named in the settings; shorter ones occur in ordinary words."""
 MASK = "***"
 _LIKE_A_KEY = re.compile(r"KEY(_|$)|TOKEN(_|$)|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
-# Replies of services may be long: these patterns look at each character only a few times.
+# Replies of services may be long, so these patterns run in linear time.
 _LOGIN = re.compile(r"(?<=://)[^/\s@:]*+:[^/\s@]++(?=@)")
 _MASKED = re.compile(r"[\w.-]++(?:\*{3,}[\w-]*+)?|\*{3,}[\w-]*+")
-"""Every word; a masked one is recognised by its end alone."""
+"""A word; a masked one contains at least three asterisks in a row."""
 _key_variables: set[str] = set()
 _address_secrets: set[str] = set()
 
 
 def register_key(variable: str) -> None:
-    """Register an environment variable as holding a key, whatever its name."""
+    """Register an environment variable that holds a key, regardless of its name."""
     _key_variables.add(variable)
 
 
 def register_address(url: str) -> None:
-    """Register an address that is used: its login and its query are keys."""
+    """Register an address so that its login and query are treated as keys."""
     _address_secrets.update(secret_parts(url))
 
 
 def is_key(variable: str) -> bool:
-    """Return whether an environment variable holds a key, judging by its name or the settings."""
+    """Return whether an environment variable holds a key, according to its name or the settings."""
     return variable in _key_variables or _LIKE_A_KEY.search(variable) is not None
 
 
@@ -57,9 +57,9 @@ _last: tuple[dict[Any, Any], set[str], set[str], tuple[str, ...]] | None = None
 
 
 def _current_secrets() -> tuple[str, ...]:
-    """Return the known keys, collected again only after a change: this is called at every step."""
+    """Return the known keys; they are cached until something changes, because this is called constantly."""
     global _last
-    # The mapping behind os.environ: reading each variable takes fifty times as long.
+    # The mapping behind os.environ; reading each variable through os.environ takes fifty times as long.
     plain: dict[Any, Any] | None = getattr(os.environ, "_data", None)
     if plain is None:
         return tuple(known_secrets())
@@ -70,7 +70,7 @@ def _current_secrets() -> tuple[str, ...]:
 
 
 def without_key(text: str, key: str | None) -> str:
-    """Return a text without the key, whole or with its middle masked."""
+    """Return a text without the key, whether complete or with its middle masked."""
     if key:
         text = text.replace(key, MASK)
     return _MASKED.sub(lambda word: MASK if MASK in word[0] else word[0], text) if MASK in text else text
@@ -82,10 +82,10 @@ def redact(text: str) -> str:
 
 
 def without_secrets(value: Any) -> Any:
-    """Return data without keys known to this process, whole or masked; other asterisks are kept.
+    """Return data without keys known to this process, whether complete or masked; other asterisks are kept.
 
     Args:
-        value: Plain JSON, or one text.
+        value: Plain JSON or a text.
     """
     keys = _current_secrets()
     return _redact_nested(value, keys) if keys else value
@@ -113,7 +113,7 @@ def _redact_text(text: str, keys: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=8)
 def _masked_patterns(keys: tuple[str, ...]) -> list[re.Pattern[str]]:
-    """Return patterns that match each key with its middle masked, as complaints about keys show them."""
+    """Return patterns that match each key with its middle masked, as error messages about keys show it."""
     patterns = []
     for secret in keys:
         heads = "|".join(re.escape(secret[:n]) for n in range(min(12, len(secret)), 2, -1))
@@ -123,11 +123,11 @@ def _masked_patterns(keys: tuple[str, ...]) -> list[re.Pattern[str]]:
 
 
 PUBLIC_PARAMETERS = frozenset({"api-version", "api_version", "version"})
-"""Query parameters that may be shown: all others are treated as keys."""
+"""Query parameters that may be shown; all others are treated as keys."""
 
 
 def join_path(base: str, path: str) -> str:
-    """Return the address of a path below a base; the base's login and query are kept, a path's query follows.
+    """Return the address of a path below a base, with the base's login and query, followed by the path's query.
 
     >>> join_path("https://me:pw@host/v1/?key=k", "/jobs?id=7")
     'https://me:pw@host/v1/jobs?key=k&id=7'
@@ -150,7 +150,7 @@ def resolve_link(url: str, to: str) -> str:
 
 
 def public_address(url: str) -> str:
-    """Return an address that may be shown: without login, query and fragment.
+    """Return an address without login, query and fragment, so that it can be shown.
 
     >>> public_address("https://me:pw@host:8000/v1?key=k")
     'https://host:8000/v1'
@@ -176,7 +176,7 @@ def secret_parts(url: str) -> set[str]:
     if login := parts.netloc.rpartition("@")[0]:
         user, colon, word = login.partition(":")
         spellings |= {login, unquote(login), word or user, unquote(word or user)}
-        # The form it has in a header.
+        # Its form in a header.
         spellings.add(b64encode(unquote(login if colon else f"{user}:").encode()).decode().rstrip("="))
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     if any(name not in PUBLIC_PARAMETERS for name, _ in pairs) or (parts.query and not pairs):
@@ -192,16 +192,16 @@ def secret_parts(url: str) -> set[str]:
 # two separators end lines.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 DIRECTION = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""Direction marks, which text for print may need."""
+"""Direction marks, which printed text may need."""
 LAYOUT = "\n\t"
-"""Characters allowed in text of several lines."""
+"""Control characters allowed in text of several lines."""
 
 
 def escape_controls(text: str, keep: str = "") -> str:
     r"""Return a text with its control characters escaped as in JSON.
 
     Args:
-        text: A text of any origin.
+        text: The text, from any source.
         keep: Characters that are not escaped.
 
     >>> escape_controls("a\x1b[31m\nb")
@@ -211,21 +211,21 @@ def escape_controls(text: str, keep: str = "") -> str:
 
 
 def printable(text: str) -> str:
-    """Return output ready to be printed: line ends are kept, keys and control characters removed."""
+    """Return a text that is safe to print: without keys, and with control characters escaped, except `LAYOUT`."""
     return escape_controls(str(without_secrets(text)), LAYOUT)
 
 
 TOKEN_BYTES = 24
-"""192 bits: links cannot be guessed."""
+"""The length of a token in bytes: 192 bits, so that links cannot be guessed."""
 
 
 def new_token() -> str:
-    """Return a secret for a link; keep only its `token_hash`."""
+    """Return a new secret for a link; only its `token_hash` should be stored."""
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
 def token_hash(token: str) -> str:
-    """Return the stored hash of a token. Tokens are random and long, so a plain hash reveals nothing."""
+    """Return the hash under which a token is stored; tokens are long and random, so a plain hash reveals nothing."""
     return hashlib.sha256(f"limner-token\n{token}".encode()).hexdigest()
 
 
@@ -235,5 +235,5 @@ def secrets_equal(secret: str, candidate: str) -> bool:
 
 
 def csrf_token(token: str) -> str:
-    """Return the value a page sends back with every change; it outlives the server and does not reveal the token."""
+    """Return the value that a page sends with every change; it survives restarts and does not reveal the token."""
     return hmac.new(token.encode(), b"limner-csrf", hashlib.sha256).hexdigest()

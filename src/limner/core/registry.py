@@ -1,6 +1,6 @@
-"""The registry of exams, painters, judges, strategies and probes, of Limner and of other packages.
+"""Registries of exams, painters, judges, strategies and probes, from Limner and other packages.
 
-A package registers a thing by an entry point, ``name = "module:thing"`` in a group such as ``limner.painters``.
+A package registers an object by an entry point, ``name = "module:thing"`` in a group such as ``limner.painters``.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ MODULE_GROUPS = {
     "limner.services": ("limner.painters.services", "SERVICE"),
     "limner.steps": ("limner.build.steps", "STEP"),
 }
-"""Limner's packages of which every module registers the object with this name, by group."""
+"""Group -> a package of Limner and the name of the object that each of its modules registers."""
 T = TypeVar("T")
 Inputs = TypeVar("Inputs")
 
 
 @dataclass(frozen=True)
 class Opener(Generic[Inputs, T]):
-    """A registered kind of thing that users name by a word.
+    """A registered kind of painter, judge or the like, which users refer to by a word.
 
     Attributes:
-        usage: Its form on the command line: ``folder/PATH``.
+        usage: Its form on the command line, such as ``folder/PATH``.
         about: A one-line description.
-        open: Opens one; refuses unusable inputs and loads nothing large yet.
+        open: Opens one; refuses invalid inputs, and loads nothing large yet.
     """
 
     usage: str
@@ -47,7 +47,7 @@ class Registration:
     """One registered name.
 
     Attributes:
-        value: The place of the thing: ``module:thing``.
+        value: The location of the registered object: ``module:object``.
         package: The distribution that registers it.
     """
 
@@ -62,17 +62,17 @@ class Registration:
         return self.package == OWN_PACKAGE
 
     def load(self) -> Any:
-        """Load and return the registered thing."""
+        """Import and return the registered object."""
         return EntryPoint(self.name, self.value, "").load()
 
     def __str__(self) -> str:
-        """Return package, version and place of the registration."""
+        """Return the registration's package, version and location."""
         return f"{self.package} {self.version} ({self.value})"
 
 
 @lru_cache
 def entries(group: str) -> tuple[Registration, ...]:
-    """Return all registrations in a group of entry points, ordered by name; nothing is loaded."""
+    """Return all registrations in a group of entry points, ordered by name, without loading anything."""
     registrations = [_entry(point) for point in entry_points(group=group)]
     if (shelf := MODULE_GROUPS.get(group)) is not None:
         package, thing = shelf
@@ -83,7 +83,7 @@ def entries(group: str) -> tuple[Registration, ...]:
 
 
 def names(group: str) -> list[str]:
-    """Return every name registered in a group; nothing is loaded."""
+    """Return all names registered in a group, without loading anything."""
     return list(dict.fromkeys(entry.name for entry in entries(group)))
 
 
@@ -94,30 +94,30 @@ def _entry(point: EntryPoint) -> Registration:
 
 
 class Registry(Generic[T]):
-    """The registered things of one kind, by name."""
+    """The registered objects of one kind, by name."""
 
     def __init__(self, group: str, thing: str, kind: type[T], hint: str = "") -> None:
         """Create the registry; nothing is looked up yet.
 
         Args:
             group: The group of entry points.
-            thing: The word for one of them in messages.
-            kind: The type that an entry point must have.
-            hint: Advice for a name that is not registered.
+            thing: The word for one of the objects in messages.
+            kind: The type that the objects must have.
+            hint: Advice in the message about an unknown name.
         """
         self.group, self.thing = group, thing
         self.kind, self._hint = kind, hint
 
     def entries(self) -> tuple[Registration, ...]:
-        """Return all registrations; nothing is loaded."""
+        """Return all registrations, without loading anything."""
         return entries(self.group)
 
     def names(self) -> list[str]:
-        """Return every name; nothing is loaded."""
+        """Return all names, without loading anything."""
         return names(self.group)
 
     def own(self) -> list[str]:
-        """Return the names of things that Limner itself ships.
+        """Return the names of the objects that Limner itself ships.
 
         Raises:
             UsageError: There are none: the installation is older than the source.
@@ -128,14 +128,14 @@ class Registry(Generic[T]):
         return names
 
     def serves(self, name: str, providers: Container[str]) -> bool:
-        """Return whether a word's head names one of these: Limner's own, or another's that no provider is named."""
+        """Return whether `name` is registered; providers take precedence over names from other packages."""
         return name in self.own() or (name not in providers and name in self.names())
 
     def get(self, name: str) -> T:
-        """Return the thing called `name`; Limner's own takes precedence.
+        """Return the object called `name`; Limner's own takes precedence.
 
         Raises:
-            UsageError: There is none, it is broken, or two other packages have one of this name.
+            UsageError: There is none, it is broken, or two other packages register this name.
         """
         matches = [entry for entry in self.entries() if entry.name == name]
         if not matches:
@@ -160,11 +160,11 @@ class Registry(Generic[T]):
         return loaded
 
     def usage(self, name: str) -> str:
-        """Return how it is written on a command line; for a broken one, its name."""
+        """Return its form on the command line; for a broken one, its name."""
         return self._attribute(name, "usage") or name
 
     def usages(self) -> list[str]:
-        """Return how each is written on a command line."""
+        """Return the form of each on the command line."""
         return [self.usage(name) for name in self.names()]
 
     def about(self, name: str) -> str:
@@ -182,8 +182,8 @@ def lazy_attributes(package: str, homes: Mapping[str, str]) -> tuple[Callable[[s
     """Return ``__getattr__`` and ``__dir__`` for a package that loads its modules on first use.
 
     Args:
-        package: Its name.
-        homes: Name offered -> the module that has it, with a colon and its name there if that differs.
+        package: The package's name.
+        homes: Exported name -> its module, followed by a colon and its name there if different.
     """
 
     def get(name: str) -> Any:
@@ -193,7 +193,7 @@ def lazy_attributes(package: str, homes: Mapping[str, str]) -> tuple[Callable[[s
         return getattr(import_module(f".{module}", package), own or name)
 
     def offered() -> list[str]:
-        # So that tab completion lists them before they are loaded.
+        # Tab completion lists them before they are loaded.
         return sorted({*vars(sys.modules[package]), *homes})
 
     return get, offered

@@ -1,4 +1,4 @@
-"""Shapes of data and settings: immutable models, texts and ids as fields, TOML validated by models."""
+"""Base models for data and settings, field types for texts and ids, and validated TOML."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .errors import DataError
 
 M = TypeVar("M", bound=BaseModel)
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half of a surrogate pair, which cannot be encoded as UTF-8."""
+"""Half of a surrogate pair, which UTF-8 cannot encode."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class FrozenModel(BaseModel):
-    """An immutable part of a row or a rubric."""
+    """A base model for immutable data, such as rows and rubrics."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class StrictModel(FrozenModel):
-    """A frozen model that refuses unknown fields."""
+    """A base model for immutable data that refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -40,11 +40,11 @@ def _check_printable(text: str) -> str:
 
 
 Words = Annotated[str, AfterValidator(_check_printable)]
-"""Text for people, without control characters except line ends and tabs, so that it can be shown and stored."""
+"""Text without control characters other than line ends and tabs, so that it can be shown and stored."""
 
 
 def without_controls(text: object) -> object:
-    """Replace each control character of a text by a space, for data taken from the sources of papers.
+    """Return a text with each control character replaced by a space, for data from the sources of papers.
 
     >>> without_controls("a\\x0cb\\n")
     'a b\\n'
@@ -62,7 +62,7 @@ def _check_id(value: str) -> str:
 
 
 Id = Annotated[str, AfterValidator(_check_id)]
-"""A question's id, which is also the file name of drawings."""
+"""A question's id, which also serves as the file name of drawings."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -74,10 +74,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_model(path: Path, model: type[M]) -> M:
-    """Return the contents of a TOML file, validated.
+    """Return the contents of a TOML file, validated by a model.
 
     Raises:
-        DataError: It cannot be read, or a value is invalid; says where.
+        DataError: The file cannot be read, or a value is invalid; the message says where.
     """
     try:
         return model.model_validate(read_toml(path))

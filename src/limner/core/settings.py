@@ -1,4 +1,4 @@
-"""Settings: named services and the catalogue of models as shipped, refreshed by the user, overridden by limner.toml."""
+"""Settings: services and the catalogue of models, as shipped, as refreshed by the user, and from limner.toml."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ PROVIDERS_FILE = Path(__file__).parent / "providers.toml"
 SERVICES_FILE = Path(__file__).parent / "services.toml"
 OWN = "limner.toml"
 DECLARED_SHAPES = {False: "declared", True: "declared-jobs"}
-"""The ``image_shape`` of services described by ``[painters.NAME]``, by whether they use jobs."""
+"""Whether a service described by ``[painters.NAME]`` uses jobs -> its ``image_shape``."""
 
 
 class BatchFacts(StrictModel):
-    """A service's batches: calls that are submitted together and answered within a day, at a lower price.
+    """Facts about a service's batches: calls submitted together and answered within a day, at a lower price.
 
     Attributes:
         shape: The provider whose wire format is used.
-        share: The share of the usual price that a call in a batch costs.
+        share: The price of a call in a batch, as a share of the usual price.
         calls: The maximum number of calls in a batch.
         bytes: The maximum size of its file.
         inline_bytes: The maximum size of a batch sent without a file, if the service supports that.
         window_s: Seconds within which a batch is answered or expires.
-        poll_s: Seconds before its state is first requested; later requests are less frequent.
-        doubt_s: Seconds after which a batch that was accepted is certain to appear in the service's list.
+        poll_s: Seconds before its state is first polled; polling then slows down.
+        doubt_s: Seconds after which an accepted batch is sure to appear in the service's list.
     """
 
     shape: Literal["openai", "gemini"]
@@ -70,18 +70,18 @@ class Provider(StrictModel):
     """A service that answers chat requests, draws, or both.
 
     Attributes:
-        key_header: The header with the key and its form; each wire format has a default.
-        image_shape: The wire format of its image calls: a registered image service.
-        image_url: The address of image calls, if not `base_url`.
-        seeds: Whether image calls take a seed.
-        structured: The description of a reply's shape that it accepts.
+        key_header: The header that carries the key, such as ``X-Key: {key}``; each wire format has a default.
+        image_shape: The wire format of its image calls, by the name of a registered image service.
+        image_url: The address of image calls, if different from `base_url`.
+        seeds: Whether image calls accept a seed.
+        structured: The kind of structured output that it supports.
         image_input: Whether its models see pictures, and its painters can start from them.
-        max_image_side: The longer side of the largest picture it accepts.
-        quick_images: Whether pictures are scaled down the quick way; see `limner.core.images.prepare`.
-        link_hosts: Hosts to which links to finished images may lead, beside the service's own; ``*.name`` for all
-            subdomains.
-        poll_hosts: Hosts at which a job may be polled, beside the service's own; they get the key.
-        batch: Its batches, if it has any.
+        max_image_side: The maximum length of a picture's longer side.
+        quick_images: Whether pictures are prepared the quick way; see `limner.core.images.prepare`.
+        link_hosts: Hosts other than the service's own from which finished images may be downloaded; ``*.name`` allows
+            all subdomains.
+        poll_hosts: Hosts other than the service's own at which jobs may be polled; they receive the key.
+        batch: Facts about its batches, if it offers them.
     """
 
     base_url: str = Field(pattern=r"^https?://\S+$")
@@ -124,10 +124,10 @@ class Provider(StrictModel):
         return join_path(self.base_url, path)
 
     def key_headers(self, usual: str = "Authorization: Bearer {key}", otherwise: str | None = None) -> dict[str, str]:
-        """Return the header with the key; none for a service that needs no key.
+        """Return the header with the key; empty for a service that needs no key.
 
         Args:
-            usual: The header in the form of `key_header`, used if the settings have none.
+            usual: The default header, in the form of `key_header`.
             otherwise: The key to send to a service that needs none but expects a header.
         """
         name, _, how = (self.key_header or usual).partition(": ")
@@ -135,7 +135,11 @@ class Provider(StrictModel):
         return {name: how.replace("{key}", key)} if key else {}
 
     def key(self) -> str | None:
-        """Return the key from the environment, or None for a service that needs none."""
+        """Return the key from the environment, or None for a service that needs none.
+
+        Raises:
+            UsageError: The variable is not set, or its value cannot be a key.
+        """
         if self.key_env is None:
             return None
         key = os.environ.get(self.key_env, "").strip()
@@ -144,7 +148,7 @@ class Provider(StrictModel):
                 f"{public_address(self.base_url)} needs a key: set the environment variable {self.key_env}"
             )
         if not (key.isascii() and key.isprintable()) or " " in key:
-            # No header can hold it, and the error about that would show it.
+            # It cannot be sent in a header, and the resulting error would show it.
             raise UsageError(
                 f"the environment variable {self.key_env} does not hold a key: it has characters that keys never have"
             )
@@ -152,10 +156,10 @@ class Provider(StrictModel):
 
 
 class Measures(StrictModel):
-    """Default backends for measuring drawings; see `limner.evidence.count_backends`.
+    """The default backends for measuring drawings; see `limner.evidence.backends`.
 
     Attributes:
-        ocr: The backend that reads text, except for the OCR examiner, which has its own.
+        ocr: The backend that reads text; the OCR examiner has its own.
         regions: The backend that counts regions.
         aesthetics: The backend that rates aesthetics.
         ocr_timeout_s: Seconds allowed for one image.
@@ -173,10 +177,10 @@ class Settings(StrictModel):
     """All named services and facts about models.
 
     Attributes:
-        wires: Wire formats of described services, by name.
-        usual: Facts about all models of such a service.
-        panels: Panels of judges.
-        rewrites: By service or wire format, and by pattern of a model's name, how rewriting of prompts is turned off.
+        wires: Wire formats of services described in settings, by service.
+        usual: Facts common to all models of such a service, by service.
+        panels: Panels of judges, by name.
+        rewrites: Switches for prompt rewriting, by service or wire format, then by pattern of model names.
     """
 
     providers: dict[str, Provider]
@@ -191,7 +195,7 @@ class Settings(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _sorted(cls, data: Any) -> Any:
-        """Move the fields of ``[painters.NAME]`` with a wire format to providers, wire formats and painters."""
+        """Split each ``[painters.NAME]`` that describes a service into its provider, wire format and usual facts."""
         rows = data.get("painters") if isinstance(data, dict) else None
         if not isinstance(rows, dict) or not isinstance(data.get("providers"), dict):
             return data
@@ -215,35 +219,39 @@ class Settings(StrictModel):
         return self.model_copy(update={"providers": exact})
 
     def painter(self, target: str) -> PainterFacts:
-        """Return the facts about a painter, by its own name first, then by its service's."""
+        """Return the facts about a painter; its own override those of its service."""
         usual = self.usual.get(target.partition("/")[0], PainterFacts())
         if (own := self.painters.get(target)) is None:
             return usual
         return usual.model_copy(update={key: getattr(own, key) for key in own.model_fields_set})
 
     def rewrite_switches(self, service: str) -> dict[str, RewriteSwitch]:
-        """Return a service's switches for prompt rewriting, by its name first, then by its wire format."""
+        """Return a service's switches for prompt rewriting, found by its name, else by its wire format."""
         return self.rewrites.get(service) or self.rewrites.get(self.provider(service).image_shape or "", {})
 
     def rewrite_fields(self) -> frozenset[str]:
-        """Return the names of all services' fields for prompt rewriting."""
+        """Return the option names of all services' prompt-rewriting fields."""
         return rewrite_field_names(switch for switches in self.rewrites.values() for switch in switches.values())
 
     def provider(self, name: str) -> Provider:
-        """Return the service called `name`."""
+        """Return the service called `name`.
+
+        Raises:
+            UsageError: There is none.
+        """
         if name not in self.providers:
             names = ", ".join(sorted(self.providers))
             raise UsageError(f"no provider {name!r}; known: {names}. Add [providers.{name}] to {OWN}")
         return self.providers[name]
 
     def price(self, target: str, tokens_in: int, tokens_out: int, *, of_pictures: int = 0) -> float | None:
-        """Return the dollars for a call, or None if the model's price is unknown.
+        """Return the price of a call in dollars, or None if unknown.
 
         Args:
             target: The model.
-            tokens_in: All tokens sent.
-            tokens_out: All tokens written or drawn.
-            of_pictures: Tokens of pictures among those sent, which may have their own price.
+            tokens_in: The number of input tokens.
+            tokens_out: The number of output tokens, including those of drawn images.
+            of_pictures: The number of input tokens that are pictures, which may have a different price.
         """
         facts = self.models.get(target)
         if facts is None or facts.input_price is None or facts.output_price is None:
@@ -252,7 +260,7 @@ class Settings(StrictModel):
         return (tokens_in * facts.input_price + of_pictures * dearer + tokens_out * facts.output_price) / 1e6
 
     def batch_share(self, target: str) -> float | None:
-        """Return the share of the usual price that a call in a batch costs; None without batches."""
+        """Return the price of a call in a batch, as a share of the usual price; None if there are no batches."""
         provider = self.providers.get(target.partition("/")[0])
         if provider is None or provider.batch is None:
             return None
@@ -261,7 +269,7 @@ class Settings(StrictModel):
 
 
 def load(own: Path | None = None) -> Settings:
-    """Return the shipped settings with the user's file on top.
+    """Return the settings: the shipped ones, overridden by the user's file.
 
     Args:
         own: The user's file; by default ``limner.toml`` in the working folder, if it exists.
@@ -272,7 +280,7 @@ def load(own: Path | None = None) -> Settings:
 
 @lru_cache(maxsize=4)
 def _load_cached(path: Path, required: bool, _contents: tuple[bytes | None, ...]) -> Settings:
-    """Return the settings, read again only after one of the user's two files has changed."""
+    """Return the settings; they are cached until one of the user's two files changes."""
     merged = _merge(load_shipped(), catalogue.refreshed_rows())
     if required or path.is_file():
         merged = _merge(merged, read_toml(path))
@@ -304,7 +312,7 @@ def load_shipped() -> dict[str, Any]:
 
 
 def _fields(place: tuple[int | str, ...]) -> list[str]:
-    """Return the fields that are allowed where an unknown one was given."""
+    """Return the names of the fields allowed at the place of an unknown one."""
     models: dict[str, type[BaseModel]] = {"providers": Provider, "models": ModelFacts, "painters": PainterFacts}
     models |= {"evidence": Measures, "panels": PanelFacts, "rewrites": RewriteSwitch}
     if place[0] == "wires":

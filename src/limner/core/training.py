@@ -1,4 +1,4 @@
-"""Training samples of a graph build, and their overlap with the exam they prepare for."""
+"""Training samples made by a graph build, and their overlap with the exam that they are meant for."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read_samples(folder: Path) -> Sequence[Question[TrainSample]]:
     """Return the samples of a folder, with their pictures as references.
 
     Raises:
-        DataError: With line and id of everything that is wrong.
+        DataError: Something is wrong; the message has line and id of every problem.
     """
     path = folder / FILE
     if not path.is_file():
@@ -62,16 +62,21 @@ def normalize_words(text: str) -> str:
 
 
 def find_overlap(samples: Iterable[Question[TrainSample]], questions: Iterable[Question[Any]]) -> dict[str, list[str]]:
-    """Return training concept -> the exam's questions with that concept, with it in their prompt, or the same prompt.
+    """Return training concept -> ids of the exam's questions that overlap with it.
 
-    A prompt contains a concept if its words follow each other there.
+    A question overlaps if it has the same concept or the same prompt, or if the concept's words occur in its prompt one
+    after another.
     """
     given = [(item.rubric.concept, item.prompt) for item in samples]
     return find_concepts(given, ((item.id, item.tags.get("concept", ""), item.prompt) for item in questions))
 
 
 def find_concepts(given: Iterable[tuple[str, str]], asked: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
-    """Do the same for concepts with prompts, and for ids with their concept and prompt.
+    """Return the overlap as `find_overlap` does, from plain tuples.
+
+    Args:
+        given: Concept and prompt of each training sample.
+        asked: Id, concept and prompt of each question.
 
     >>> find_concepts([("water cycle", "Draw it.")], [("q1", "", "The water cycle, please"), ("q2", "rain", "Rain")])
     {'water cycle': ['q1']}

@@ -1,4 +1,4 @@
-"""The wire format of an image service as settings describe it, and the switch for its prompt rewriting."""
+"""Wire formats of image services, as described in settings, and switches for their prompt rewriting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .schema import StrictModel
 GAP_NAMES = frozenset({"model", "prompt", "size", "width", "height", "seed"})
 """Names allowed in the gaps of a request."""
 ANY_OPTION = "*"
-"""As an option: every name is passed through."""
+"""A wildcard among `WireFormat.options`: options of any name are passed through."""
 POLLING = ("poll_limit_s", "poll_pause_s")
 
 
@@ -27,19 +27,19 @@ def _as_tuple(value: Any) -> Any:
 
 
 Paths = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-"""One path into a reply, or several of which the first with a value counts."""
+"""One path into a reply, or several, of which the first with a value is used."""
 BelowBase = Annotated[str, Field(pattern=r"^/")]
 
 
 class EditForm(StrictModel):
-    """The form in which pictures to start from are sent.
+    """The form in which input pictures are sent.
 
     Attributes:
-        fields: Fields of the body: one for each picture, in order; with `listed` one for all.
-        listed: Whether the one field holds a list.
-        written: As a data URL, as base64, or as a file, which makes requests with pictures forms.
+        fields: The body's fields for pictures: one for each in order, or with `listed` a single one.
+        listed: Whether a single field holds the list of all pictures.
+        written: The encoding of pictures; with ``file``, requests are sent as multipart forms.
         most: The maximum number of pictures.
-        submit: The path for such requests, if it differs.
+        submit: The path of such requests, if different.
     """
 
     fields: Paths = Field(min_length=1)
@@ -61,25 +61,25 @@ class WireFormat(StrictModel):
     """A description of an image service's requests and replies.
 
     Attributes:
-        submit: The path of requests, below the service's address.
-        body: The request, with gaps for `GAP_NAMES`; a field whose value is unknown is omitted.
-        encoding: Whether the body is sent as JSON or as the fields of a form.
+        submit: The path of requests, relative to the service's address.
+        body: The template of requests, with gaps for `GAP_NAMES`; fields without a value are omitted.
+        encoding: Whether the body is sent as JSON or as form fields.
         headers: Fixed headers, without the key; see `limner.core.settings.Provider`.
-        options: Options that users may set, passed through; `ANY_OPTION` for services whose models differ.
+        options: Options that users may set, which are passed through; `ANY_OPTION` if they differ between models.
         options_at: The part of the body that holds options.
-        edit: The form of requests with pictures to start from; without it, the service only draws.
-        image: The path of the image in a reply: base64, a data URL, a link, or the input of `link`.
-        link: The link's address, with gaps for the value at `image`.
-        poll: For jobs, the address of a job's state, with gaps for the first reply; a later reply has the image.
-        state: The path of a request's state in a reply.
-        done: The states with an image; if none is named, an image is enough.
-        failed: The states without an image, with the kind of fault.
-        fetch: The address of a finished job's result, if not in the reply itself.
+        edit: The form in which input pictures are sent; None if the service accepts none.
+        image: The path of the image in a reply: base64, a data URL, a link, or a value to insert into `link`.
+        link: The template of the image's address, with gaps for the value at `image`.
+        poll: For jobs, the template of the address of a job's state, with gaps for values of the first reply.
+        state: The path of the state in a reply.
+        done: The states of success; if empty, a reply with an image counts as success.
+        failed: The states of failure -> the kind of fault.
+        fetch: The address of a finished job's result, if it is not part of the reply itself.
         error: The path of the error message in a reply.
-        refusals: Words in an error that mean that the service refuses to draw this.
-        prompt_sent: The path in a reply of the prompt as drawn.
-        cost: The path in a reply of the dollars charged.
-        models: By pattern of a model's name, the fields that differ for it, each replaced as a whole.
+        refusals: Words in an error message that mean that the service refuses the prompt.
+        prompt_sent: The path of the prompt that was actually drawn, in a reply.
+        cost: The path of the cost in dollars, in a reply.
+        models: Pattern of model names -> fields of this format that differ for them, each replaced as a whole.
     """
 
     about: str = ""
@@ -151,13 +151,13 @@ class WireFormat(StrictModel):
             raise ValueError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from error
 
     def of_model(self, model: str) -> WireFormat:
-        """Return the format for one model."""
+        """Return the wire format for one model."""
         pattern = next((pattern for pattern in self.models if fnmatchcase(model, pattern)), None)
         return self if pattern is None else self._varied(pattern)
 
     @property
     def sized(self) -> bool:
-        """Whether a request says how large the image is to be."""
+        """Whether requests specify the size of the image."""
         return bool({"size", "width", "height"} & set(gap_names(self.body)))
 
 
@@ -172,7 +172,7 @@ class RewriteSwitch(StrictModel):
     Attributes:
         off: The values that turn rewriting off, by path in the body.
         on: The values that turn it on, by path in the body.
-        drawing_only: Whether requests with pictures must not have these fields.
+        drawing_only: Whether these fields must be omitted from requests with input pictures.
         always: Whether the service always rewrites.
     """
 
@@ -190,14 +190,14 @@ class RewriteSwitch(StrictModel):
         return self
 
     def sent(self, *, on: bool, edits: bool) -> Mapping[str, Any]:
-        """Return the fields of a request, by path."""
+        """Return the fields to add to a request, by path."""
         if self.drawing_only and edits:
             return {}
         return self.on if on else self.off
 
 
 def switch_for(switches: Mapping[str, RewriteSwitch], model: str) -> RewriteSwitch:
-    """Return the switch of a model: the longest pattern that matches its name wins.
+    """Return the switch for a model, by the longest pattern that matches its name.
 
     >>> switches = {"*": RewriteSwitch(always=True), "plain-*": RewriteSwitch()}
     >>> switch_for(switches, "plain-1").always, switch_for(switches, "other").always
@@ -208,7 +208,7 @@ def switch_for(switches: Mapping[str, RewriteSwitch], model: str) -> RewriteSwit
 
 
 def rewrite_field_names(switches: Iterable[RewriteSwitch]) -> frozenset[str]:
-    """Return the names of rewriting fields as options: they are refused, since one option serves all services.
+    """Return the option names of rewriting fields, which are refused because one option covers all services.
 
     >>> sorted(rewrite_field_names([RewriteSwitch(off={"input.magic": 0, "a.b": 0}, on={"input.magic": 1, "a.b": 1})]))
     ['a', 'magic']
@@ -221,7 +221,7 @@ def rewrite_field_names(switches: Iterable[RewriteSwitch]) -> frozenset[str]:
 
 
 def read_switch(options: Mapping[str, Any], switch: RewriteSwitch, spec: str) -> bool:
-    """Return whether options ask for rewriting.
+    """Return whether the options ask for prompt rewriting.
 
     Raises:
         UsageError: The value is neither ``on`` nor ``off``, or the model does not support it.
@@ -238,7 +238,7 @@ def read_switch(options: Mapping[str, Any], switch: RewriteSwitch, spec: str) ->
 
 
 def refuse_fields(options: Iterable[str], fields: frozenset[str], switch: RewriteSwitch, spec: str) -> None:
-    """Refuse options that are a service's own field for rewriting.
+    """Refuse options that are a service's own fields for prompt rewriting.
 
     Raises:
         UsageError: One is given; the message names the option to give instead.

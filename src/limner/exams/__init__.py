@@ -1,4 +1,4 @@
-"""Exams: one folder per benchmark, found by name through the entry points ``limner.exams``."""
+"""Exams: one package per benchmark, found by name through entry points in the group ``limner.exams``."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ SHIPPED = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
 
 @dataclass(frozen=True)
 class ImportedReply:
-    """One stored result of another scorer.
+    """One result imported from another scorer.
 
     Attributes:
         question: The question's id.
-        replies: Ask name and text of every reply of the judge.
-        file: Its file.
-        rubric: The rubric it was made with, if the result has it.
-        fault: Why there is no reply to read.
+        replies: Ask name and text of each of the judge's replies.
+        file: The file with the result.
+        rubric: The rubric used for the result, if the file has it.
+        fault: The reason why there is no reply.
         evidence: Measurements of the drawing, by name.
-        unmeasured: Evidence that the other scorer failed to measure, with the reason: faults, never values.
-        notes: Remarks on its file.
-        misfit: Returns how a question contradicts this result, if the result has less than a whole rubric.
+        unmeasured: Evidence that the other scorer failed to measure -> the reason.
+        notes: Remarks on the file.
+        misfit: Returns how a question contradicts this result; used if the result lacks a complete rubric.
     """
 
     question: str
@@ -54,13 +54,13 @@ class ImportedReply:
 
 
 ExamWriter = Callable[[Path, Sequence[Mapping[str, Any]], Callable[[str, str], None]], Mapping[str, Sequence[str]]]
-"""Writes the items of a build (their fields, and ``item``, the id) in the release's layout into a folder.
+"""A function that writes the items of a build into a folder, in the layout of the benchmark's release.
 
-It gets the folder, the items, and a function that saves a picture by content hash and path inside the folder. It
-returns the ids of the questions made from each item.
+Its arguments are the folder, the items (their fields, with the id as ``item``), and a function that saves a picture by
+content hash and path inside the folder. It returns the ids of the questions made from each item.
 """
 DraftReader = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Reads a model's draft or a reviewer's change into the fields of a build's item, or raises `Unreadable`."""
+"""A function that turns a model's draft or a reviewer's change into fields of a build item; raises `Unreadable`."""
 
 
 @dataclass(frozen=True)
@@ -68,24 +68,24 @@ class Kind(Generic[R]):
     """The definition of one benchmark.
 
     Attributes:
-        read: Reads the release's layout from a folder into an exam of the given name.
+        read: Reads an exam of the given name from a folder in the release's layout.
         prompts: The folder of shipped prompt templates.
         sample: A bundled data folder, if there is one.
         presets: Named settings: judge, arguments, variant, reading.
-        read_results: Reads results that the release's own scorer wrote, from a folder or file; further files (such as
-            ``regions``) come by name.
-        paper: A folder with the figures of its paper: ``published.csv``, ``tables.toml``, ``rules.toml``; see
-            `limner.exams.paper`; and with ``reproduce.toml``, see `limner.report.reproduce.request`.
+        read_results: Reads results written by the release's own scorer, from a folder or file; further files, such as
+            ``regions``, are passed by name.
+        paper: A folder with the figures of its paper: ``published.csv``, ``tables.toml`` and ``rules.toml``, see
+            `limner.exams.paper`; and ``reproduce.toml``, see `limner.report.reproduce.request`.
         plots: The exam's own plots, by name. One with the name of a general plot replaces it for this exam and is drawn
             in the same way.
-        statistics: Words for ``measure`` in ``tables.toml`` -> a number of one question; further words in the layout
-            are passed as further arguments.
-        modes: The classification of failures by a chat model, if the exam has modes of failure.
-        view: Additions to a question's page on the site: a ``graph``, see `limner.exams.views`.
-        studies: A folder with the designs of human studies, ``NAME.toml`` each; see `limner.study.design`.
-        recipe: A folder with the steps by which such an exam is built; see `limner.build.recipe`.
+        statistics: Name for ``measure`` in ``tables.toml`` -> a function that computes a number from a question;
+            further words there are passed as further arguments.
+        modes: The classification of failures by a chat model, if the exam has one.
+        view: Returns additions to a question's page on the site: a ``graph``, see `limner.exams.views`.
+        studies: A folder with designs of human studies, one ``NAME.toml`` each; see `limner.study.design`.
+        recipe: A folder with the steps for building such an exam; see `limner.build.recipe`.
         write: The counterpart of `read`: writes the items of a build into a folder; see `ExamWriter`.
-        drafts: The exam's own readers of what models draft in a build, such as a ``graph``.
+        drafts: The exam's own readers of drafts in a build, such as of a ``graph``, by name.
     """
 
     name: str
@@ -121,7 +121,7 @@ class Kind(Generic[R]):
         """Return the reader of drafts with this name.
 
         Raises:
-            UsageError: The exam has none.
+            UsageError: The exam has no such reader.
         """
         if name not in self.drafts:
             raise UsageError(f"{self.name} reads no drafted {name}; it reads: {', '.join(self.drafts) or 'none'}")
@@ -133,11 +133,11 @@ class Kind(Generic[R]):
 
     @cached_property
     def all_presets(self) -> Mapping[str, Mapping[str, Any]]:
-        """Every preset's settings by its name, read once."""
+        """The settings of all presets, by name; read once."""
         return read_toml(self.presets) if self.presets else {}
 
     def preset(self, name: str | None) -> dict[str, Any]:
-        """Return the settings called `name`; empty without a name."""
+        """Return the settings of the preset called `name`; empty if it is None."""
         if not name:
             return {}
         if name not in self.all_presets:
@@ -159,17 +159,17 @@ def kind(name: str) -> Kind[Any]:
 
 
 def each() -> Iterator[Kind[Any]]:
-    """Yield every installed exam that is not broken, Limner's own first, so that no other takes precedence."""
+    """Yield every installed exam that is not broken; Limner's own come first and so take precedence."""
     for name in sorted(exam_names(), key=lambda name: (name not in SHIPPED, name)):
         try:
             yield kind(name)
         except UsageError:
-            continue  # `limner exams` says what is wrong with it.
+            continue  # `limner exams` shows what is wrong with it.
 
 
 @dataclass(frozen=True)
 class ExamSource:
-    """The exam that the word EXAM on the command line refers to."""
+    """The exam meant by EXAM on the command line."""
 
     name: str
     kind: str
@@ -177,7 +177,7 @@ class ExamSource:
 
 
 def resolve(word: str, data: Path | None = None) -> ExamSource:
-    """Resolve EXAM: an installed exam's name, ``sample/NAME`` for its sample, or the path of an exam.toml."""
+    """Return the exam meant by EXAM: the name of an installed exam, ``sample/NAME``, or the path of an exam.toml."""
     if word.endswith(".toml"):
         return _read_exam_toml(Path(word), data)
     if word.startswith(SAMPLE):
@@ -189,7 +189,7 @@ def resolve(word: str, data: Path | None = None) -> ExamSource:
 
 
 def stored_name(word: str) -> str:
-    """Return the name under which a store has the exam EXAM."""
+    """Return the name under which EXAM is stored."""
     return resolve(word).name if word.endswith(".toml") else word
 
 
@@ -207,7 +207,7 @@ def read(named: ExamSource) -> Exam[Any]:
 
     Raises:
         UsageError: There is no data folder.
-        DataError: The data is wrong; says where and how.
+        DataError: The data is wrong; the message says where and how.
     """
     if named.data is None:
         raise UsageError(f"{named.name}: name the data folder with --data, or use sample/{named.kind}")
@@ -222,10 +222,10 @@ PACKAGES = ("limner", "pydantic", "pydantic-core", "pillow")
 
 @cache
 def marks_reader_id(protocol: type[Protocol[Any]]) -> str | None:
-    """Return a short hash of the programs that read replies for a protocol, stored beside each marking.
+    """Return a short hash of the code that reads replies for a protocol, stored with the marks that were read.
 
-    The programs are the folders of the protocol, of the exams and of the core, and the packages they depend on. None
-    for protocols of other packages, because it is unknown which programs they call.
+    It covers the folders of the protocol, the exams and the core, and the packages they depend on. None for protocols
+    of other packages, because it is unknown which code they use.
     """
     modules = [each.__module__ for each in protocol.__mro__ if issubclass(each, Protocol)]
     if any(module.partition(".")[0] != "limner" for module in modules):
@@ -246,7 +246,7 @@ def _version(package: str) -> str:
 
 
 def write_starter(folder: Path, like: str) -> Path:
-    """Copy the sample's data into `folder` and write an exam.toml beside it; return that file's path.
+    """Copy an exam's sample into `folder`, write an exam.toml there, and return the path of that file.
 
     Raises:
         UsageError: The folder is not empty, or the exam has no sample to start from.
@@ -261,7 +261,7 @@ def write_starter(folder: Path, like: str) -> Path:
     shutil.copytree(exam.sample, folder / "data", dirs_exist_ok=True)
     path = folder / "exam.toml"
     name = folder.resolve().name
-    # JSON and TOML spell basic strings alike.
+    # JSON and TOML write basic strings in the same way.
     lines = [f"name = {json.dumps(name, ensure_ascii=False)}", f"kind = {json.dumps(like)}", 'data = "data"']
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

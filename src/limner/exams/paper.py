@@ -1,8 +1,8 @@
 """Figures printed by an exam's paper, from the exam's ``paper`` folder.
 
-``published.csv`` has the figures, one a row; ``tables.toml`` lays them out, see `limner.report.paper.schema`;
-``rules.toml`` says what they mean to us. ``release_board.csv`` has those of a leaderboard that the benchmark's release
-keeps, as it was on one day or several, in the same columns. Each of them may be missing.
+``published.csv`` has the figures, one per row; ``tables.toml`` lays them out, see `limner.report.paper.schema`;
+``rules.toml`` maps them to our scores. ``release_board.csv`` has, in the same columns, the figures of the leaderboard
+of the benchmark's release, as it was on one or more days. Any of these files may be missing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from . import kind
 COLUMNS = (
     "benchmark", "table", "model", "model_group", "breakdown", "category", "metric", "value", "unit", "judge", "note",
 )  # fmt: skip
-"""The columns of files with figures; README.md beside this file explains them."""
+"""The columns of files with figures; README.md in this folder explains them."""
 PUBLISHED, BOARD = "published", "release_board"
 """Files with figures: the paper's, and those of the release's own leaderboard."""
 
@@ -42,9 +42,10 @@ class PublishedScore(StrictModel):
 
     Attributes:
         metrics: The paper's name of a score -> ours.
-        scale: The factor from the figures to our scale.
-        category: The category for all questions; without it, every category is a value of `tag`.
-        tag: The tag whose values are the categories; `fixed` is the one value that `category` stands for.
+        scale: The factor that converts the figures to our scale.
+        category: The category of figures over all questions; without it, every category is a value of `tag`.
+        tag: The tag whose values are the categories.
+        fixed: The one value of `tag` that `category` means.
         names: A category in lower case without blanks -> the tag's value, if they differ.
         file: The file with the figures.
     """
@@ -60,7 +61,7 @@ class PublishedScore(StrictModel):
     file: Literal["published", "release_board"] = "published"
 
     def fits(self, row: Mapping[str, str]) -> bool:
-        """Return whether a row of the file is a figure of these scores."""
+        """Return whether this rule applies to a row of the file."""
         in_table = (row["table"], row["breakdown"]) == (self.table, self.breakdown) and row["metric"] in self.metrics
         return in_table and self.category in (None, row["category"])
 
@@ -70,7 +71,7 @@ class PrintedScore(NamedTuple):
 
     Attributes:
         row: The row of the file.
-        rule: The rule that maps it.
+        rule: The rule that maps it to the score.
         score: The score's name.
         value: The figure, on our scale.
     """
@@ -85,7 +86,7 @@ class ReleaseBoard(StrictModel):
     """The leaderboard of the benchmark's release on one day.
 
     Attributes:
-        table: The value of ``table`` of its rows in ``release_board.csv``.
+        table: The value of the column ``table`` for its rows in ``release_board.csv``.
         note: A caveat for readers.
     """
 
@@ -95,12 +96,12 @@ class ReleaseBoard(StrictModel):
 
     @property
     def title(self) -> str:
-        """Its title in headings of groups."""
+        """The title used in group headings."""
         return f"release board of {self.day}"
 
     @property
     def about(self) -> str:
-        """A sentence with its title and its note."""
+        """A sentence with the title and the note."""
         return f"{self.title.capitalize()}: {self.note}"
 
 
@@ -108,8 +109,8 @@ class PaperRules(StrictModel):
     """The contents of ``rules.toml``.
 
     Attributes:
-        boards: The days of the release's leaderboard that ``release_board.csv`` has.
-        painters: A painter's spec -> its name in the paper, if names do not match, such as for a control.
+        boards: The leaderboards in ``release_board.csv``, one for each day.
+        painters: A painter's spec -> its name in the paper, if they do not match, such as for a control.
     """
 
     groups: dict[str, ModelGroup] = Field(default_factory=dict)
@@ -118,10 +119,10 @@ class PaperRules(StrictModel):
     scores: tuple[PublishedScore, ...] = ()
 
     def board(self, table: str) -> ReleaseBoard:
-        """Return the board with these rows of ``release_board.csv``.
+        """Return the board whose rows in ``release_board.csv`` have this ``table``.
 
         Raises:
-            ValueError: No board has them.
+            ValueError: There is no such board.
         """
         for board in self.boards:
             if board.table == table:
@@ -140,7 +141,7 @@ def rows(exam: str, file: str = PUBLISHED) -> tuple[dict[str, str], ...]:
     """Return the rows of ``FILE.csv`` in the exam's paper folder; every value is text, as printed.
 
     Raises:
-        DataError: There is a file and it is wrong.
+        DataError: The file exists but is invalid.
 
     >>> [row["value"] for row in rows("genexam") if row["category"] == "Prompt length"]
     ['24', '173', '74.8']
@@ -151,10 +152,10 @@ def rows(exam: str, file: str = PUBLISHED) -> tuple[dict[str, str], ...]:
 
 
 def rules(exam: str) -> PaperRules:
-    """Return the rules by which the published figures of an exam map to our scores.
+    """Return the rules that map the published figures of an exam to our scores.
 
     Raises:
-        DataError: There is a file and it is wrong.
+        DataError: The file exists but is invalid.
     """
     path = paper_file(exam, "rules.toml")
     with naming_exam(exam):
@@ -162,10 +163,10 @@ def rules(exam: str) -> PaperRules:
 
 
 def printed_scores(exam: str) -> Iterator[PrintedScore]:
-    """Yield every printed figure that is one of our scores, in file order, the paper's before the boards'.
+    """Yield the printed figures that are among our scores, in file order, the paper's before the leaderboards'.
 
     Raises:
-        DataError: There is a file and it is wrong.
+        DataError: The file exists but is invalid.
     """
     score_rules = rules(exam).scores
     for file in (PUBLISHED, BOARD):
@@ -177,7 +178,7 @@ def printed_scores(exam: str) -> Iterator[PrintedScore]:
 
 
 def paper_file(exam: str, file: str) -> Path | None:
-    """Return a file of the exam's paper folder, or None."""
+    """Return the path of a file in the exam's paper folder, or None."""
     folder = kind(exam).paper
     return folder / file if folder is not None and (folder / file).is_file() else None
 
@@ -236,10 +237,10 @@ REQUIRED_FIELDS = {
 
 
 class PrintedNumbers(StrictModel):
-    """The place of the same numbers in the paper.
+    """The source of the same numbers in the paper.
 
     Attributes:
-        file: A file of the paper's folder: ``published``, or one with ``breakdown,category`` and a count or share.
+        file: A file in the paper folder: ``published``, or one with ``breakdown,category`` and a count or share.
         column: The column with the number.
         share: Whether it is a percentage rather than a count.
         names: The paper's word for a category -> the tag's value, if they differ in more than case and blanks.
@@ -262,22 +263,23 @@ class StatisticPart(StrictModel):
 
 
 class DataPanel(StrictModel):
-    """One panel.
+    """One panel of a plot of an exam's data.
 
     Attributes:
-        show: ``counts``: questions by a tag's values. ``map``: by two tags. ``means`` and ``totals``: statistics of
-            questions, stacked. ``histogram`` and ``quartiles``: how one statistic spreads. ``words``: the words that
-            most prompts have. ``mentions``: how many prompts name each of some terms.
+        show: ``counts``: questions by a tag's values. ``map``: questions by two tags. ``means`` and ``totals``:
+            statistics of questions, stacked. ``histogram`` and ``quartiles``: the distribution of one statistic.
+            ``words``: the most frequent words of prompts. ``mentions``: the number of prompts that mention
+            each of some terms.
         figure: The figure in the paper.
         tag: The tag whose values are the rows.
-        by: A second tag: the columns of a map, the parts of a bar, or what words are shown for, group by group.
+        by: A second tag, for the columns of a map, the parts of bars, or the groups of words.
         within: A tag by which the rows are grouped.
-        subset: Only the questions of this named list.
+        subset: The named list of questions to which the panel is limited.
         parts: The statistics that are stacked.
         terms: A term's name -> its words, in lower case.
-        top: The maximum number of rows, or of words of a group.
+        top: The maximum number of rows, or of words per group.
         unit: The unit of counts.
-        wide: Whether it takes the whole width.
+        wide: Whether it takes the full width.
         note: A remark for the caption.
     """
 
@@ -313,10 +315,10 @@ class DataPanels(StrictModel):
 
 
 def data_panels(exam: str) -> DataPanels | None:
-    """Return the panels of an exam's kind; None if it has no such file.
+    """Return the panels for an exam's kind; None if it has no ``data.toml``.
 
     Raises:
-        DataError: There is a file and it is wrong.
+        DataError: The file exists but is invalid.
     """
     path = paper_file(exam, DATA_FILE)
     with naming_exam(exam):

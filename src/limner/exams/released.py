@@ -1,8 +1,8 @@
-"""The judge's wording of an exam's release, read from the user's own clone: ``--prompts release:FOLDER``.
+"""The wording of the judge's prompts in an exam's release, read from a user's clone: ``--prompts release:FOLDER``.
 
-``release.toml`` in the exam's folder of prompts says where it is: the file, its variant and options, and for each
-template its variable (or ``Class.attribute``) with its fields: ``format`` lists the fields that the release fills with
-`str.format`, ``replace`` those that it substitutes for a mark.
+``release.toml`` in the exam's prompts folder names the file, the variant and options, and for each template the
+variable (or ``Class.attribute``) and its fields: ``format`` lists those that the release fills with `str.format`,
+``replace`` those that it substitutes for a marker.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 RELEASE_FILE = "release.toml"
 RELEASE = "release"
-"""The value in a setup for a judge asked in the release's own wording."""
+"""The value in the setup of a judge that is asked in the release's own wording."""
 PREFIX = f"{RELEASE}:"
 
 
@@ -37,9 +37,9 @@ class ReleasedText:
     """One text of the release.
 
     Attributes:
-        variable: Its variable in the file.
-        format: Fields that `str.format` fills, in the order of unnamed ones.
-        replace: Marks in the text, and the field that each stands for.
+        variable: The variable that holds it in the file.
+        format: The fields filled by `str.format`; unnamed ones in order.
+        replace: Marker in the text -> the field that replaces it.
     """
 
     variable: str
@@ -49,11 +49,11 @@ class ReleasedText:
 
 @dataclass(frozen=True)
 class Release:
-    """The place of the wording in an exam's release, and its way of asking.
+    """The location of the wording in an exam's release, and the variant and options that go with it.
 
     Attributes:
-        repository: The release's repository, to be cloned by users.
-        templates: Templates by name.
+        repository: The release's repository, which users clone.
+        templates: The release's texts, by name of our template.
     """
 
     repository: str
@@ -64,7 +64,7 @@ class Release:
 
 
 def release_folder(prompts: Path | str | None) -> Path | None:
-    """Return the clone in ``release:FOLDER``; None for a folder of the user's own wording, or without one."""
+    """Return the folder of ``release:FOLDER``; None for anything else."""
     word = str(prompts) if prompts is not None else ""
     if not word.startswith(PREFIX):
         return None
@@ -74,7 +74,7 @@ def release_folder(prompts: Path | str | None) -> Path | None:
 
 
 def release_of(kind: Kind[Any]) -> Release | None:
-    """Return the exam's release; None if it has no wording of a judge."""
+    """Return the exam's release; None if that has no wording for a judge."""
     path = kind.prompts / RELEASE_FILE
     if not path.exists():
         return None
@@ -91,7 +91,7 @@ def read_release(kind: Kind[Any], folder: Path) -> tuple[Release, Prompts]:
 
     Raises:
         UsageError: The exam has no released wording, or there is no such folder.
-        DataError: The file in it differs from the release's; says where and what to do.
+        DataError: The file there differs from the release's; the message says where and what to do.
     """
     release = release_of(kind)
     if release is None:
@@ -113,10 +113,10 @@ def read_release(kind: Kind[Any], folder: Path) -> tuple[Release, Prompts]:
 
 
 def _template(text: str, given: ReleasedText) -> Template:
-    """Return the text with the positions of its fields.
+    """Return the text as a template.
 
     Raises:
-        ValueError: It is empty or cannot be sent, or a field is missing, unknown or has a format.
+        ValueError: The text is empty or cannot be sent, or a field is missing, unknown or has a format.
     """
     if not text.strip():
         raise ValueError("the text is empty")
@@ -141,7 +141,7 @@ def _split_at_mark(piece: str, mark: str, name: str) -> list[str]:
 
 
 def _split_format(text: str, fields: Sequence[str]) -> list[str]:
-    """Return text and fields in turn, as `str.format` splits the text."""
+    """Return text and field names alternately, as `str.format` splits the text."""
     pieces, nameless, words = list[str](), 0, ""
     for literal, name, spec, conversion in string.Formatter().parse(text):
         words += literal
@@ -162,14 +162,14 @@ def _split_format(text: str, fields: Sequence[str]) -> list[str]:
 MAX_FILE_BYTES = 1_000_000
 """The maximum size of a file of prompts, in bytes."""
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-"""Statements with a scope of their own."""
+"""Statements that open a new scope."""
 
 
 def read_texts(folder: Path, file: str, names: Sequence[str]) -> dict[str, tuple[str, int]]:
-    """Return text and line of each variable, or ``Class.attribute``, that a file sets to a text.
+    """Return the text and line of each of these variables, or ``Class.attribute``, in a file.
 
     Raises:
-        DataError: The file cannot be used, or a name is not set to a plain text; says where and what to do.
+        DataError: The file cannot be used, or a name is not set to plain text; the message says where and what to do.
     """
     path = _plain_file(folder, file)
     tree = _parse_source(path)
@@ -177,7 +177,7 @@ def read_texts(folder: Path, file: str, names: Sequence[str]) -> dict[str, tuple
 
 
 def _plain_file(folder: Path, file: str) -> Path:
-    """Return the file, which must be in the folder itself: a link could lead anywhere."""
+    """Return the path of the file, which must not be reached through a link, as that could lead anywhere."""
     path = folder
     for part in PurePosixPath(file).parts:
         path = path / part
@@ -240,7 +240,7 @@ def _literal_text(path: Path, tree: ast.Module, name: str) -> tuple[str, int]:
 
 
 def _assignments(body: Sequence[ast.stmt], name: str, *, of_self: bool) -> Iterator[ast.stmt]:
-    """Yield every statement of a module or class that sets the name; with `of_self` also in methods."""
+    """Yield all statements of a module or class that set the name; with `of_self`, also those in methods."""
     waiting: list[ast.AST] = [*body]
     for node in waiting:
         if isinstance(node, ast.stmt) and _assigns(node, lambda part: isinstance(part, ast.Name) and part.id == name):
@@ -269,7 +269,7 @@ def _of_self(part: ast.AST, name: str) -> bool:
 
 
 def _literals(path: Path, name: str, value: ast.expr) -> Iterator[str]:
-    """Yield the literal parts of a text: one, or several joined by a plus."""
+    """Yield the literals that make up a text: one, or several joined by plus signs."""
     waiting = [value]
     while waiting:
         node = waiting.pop()
@@ -301,14 +301,14 @@ def is_shipped(kind: Kind[Any], setup: Mapping[str, Any]) -> bool:
     try:
         return bool(setup.get("templates") == variant.prompts.hash(*kind.protocol.templates(variant)))
     except (UsageError, KeyError):
-        return False  # A variant that the exam does not have.
+        return False  # The exam does not have this variant.
 
 
 def wording_names(kind: Kind[Any], setup: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return all names of a setup's wording; empty if it has none, such as for imported replies.
+    """Return all names of a setup's wording; empty if it has none, as for imported replies.
 
-    ``own 3f2a`` is a user's, by its hash; ``release 3f2a`` or ``release`` that of a clone of the release; ``labels-1``
-    the OCR examiner's rules.
+    For example, ``own 3f2a`` is a user's wording with this hash, ``release 3f2a`` or ``release`` that of a clone of the
+    release, and ``labels-1`` the rules of the OCR examiner.
     """
     if "rules" in setup:
         return (str(setup["rules"]),)

@@ -1,4 +1,4 @@
-"""An exam's own part of a question's page."""
+"""An exam's own additions to a question's page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _ViewModel(StrictModel):
 
 
 class NodeView(_ViewModel):
-    """A box: its centre, size, lines of text and name, and the numbers of its criteria."""
+    """A box: its centre, size, lines of text, name, and the indices of its criteria."""
 
     x: float
     y: float
@@ -28,9 +28,9 @@ class NodeView(_ViewModel):
 
 
 class EdgeView(_ViewModel):
-    """An arrow: its SVG path, the numbers of its end nodes, and of its criterion.
+    """An arrow: its SVG path, the indices of its end nodes, and the index of its criterion.
 
-    `dependency` counts the criteria behind those of the kind ``entity``.
+    `dependency` counts from 0 among the criteria that follow those of the kind ``entity``.
     """
 
     path: str
@@ -45,7 +45,7 @@ class GraphView(_ViewModel):
     """A graph drawn by the page, with different colours for what is shown and what is missing.
 
     Attributes:
-        lost: The numbers of dependencies without a node.
+        lost: The indices of dependencies that cannot be drawn as arrows.
     """
 
     width: float
@@ -56,10 +56,10 @@ class GraphView(_ViewModel):
 
 
 def view(kind: Kind[Any], question: Question[Any]) -> dict[str, Any]:
-    """Return the exam's part of a question's data; ``graph`` is always present.
+    """Return the exam's additions to a question's page; ``graph`` is always present, possibly None.
 
     Raises:
-        ValueError: A page cannot show it.
+        ValueError: The page cannot show them.
     """
     parts = {"graph": None, **(kind.view(question) if kind.view else {})}
     if unknown := parts.keys() - {"graph"}:

@@ -1,4 +1,4 @@
-"""Images by content, ``ab/<sha256>.ext``, in a folder, in an S3 bucket, or wherever fsspec reaches."""
+"""Images stored by content hash as ``ab/<sha256>.ext``, in a folder, an S3 bucket, or anything fsspec supports."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..core.images import SUFFIXES, ImageInfo, inspect
 from .trouble import unwritable_message
 
 SET_ASIDE = "orphans"
-"""The folder among the blobs for images that the database does not refer to."""
+"""The folder for images that the database does not refer to."""
 PARALLEL_READS = 8
-"""The number of images read at a time."""
+"""The number of images read in parallel."""
 
 
 class Blobs:
@@ -30,7 +30,7 @@ class Blobs:
         self._files = open_files(root)
 
     def put(self, data: bytes, info: ImageInfo | None = None) -> tuple[str, ImageInfo]:
-        """Store an image and return its hash and header; storing it again is free and repairs a damaged copy.
+        """Store an image and return its hash and header facts; storing it again is free and repairs a damaged copy.
 
         Args:
             data: The image's bytes.
@@ -38,7 +38,7 @@ class Blobs:
 
         Raises:
             limner.core.images.BadImage: The bytes are not an image within the limits.
-            StoreError: The disk is full, or the place cannot be written.
+            StoreError: The disk is full, or the place is not writable.
         """
         info = info or inspect(data)
         sha256 = hashlib.sha256(data).hexdigest()
@@ -50,10 +50,10 @@ class Blobs:
         return sha256, info
 
     def get(self, sha256: str) -> bytes:
-        """Return the bytes with this hash.
+        """Return the bytes of the image with this hash.
 
         Raises:
-            LostImage: There is no such blob, or it cannot be read.
+            LostImage: There is no such image, or it cannot be read.
             DamagedImage: Its bytes do not match the hash.
         """
         kind: type[LostImage] = LostImage
@@ -73,7 +73,7 @@ class Blobs:
         raise kind(f"image {sha256} {why}; `limner verify --repair` looks for it elsewhere")
 
     def each(self, hashes: Iterable[str]) -> Iterator[tuple[str, bytes | LostImage]]:
-        """Yield many images in order, several read at a time; an image that cannot be read comes as its error."""
+        """Yield each hash with the image's bytes or its error, in order; several images are read in parallel."""
 
         def one(sha256: str) -> bytes | LostImage:
             try:
@@ -92,15 +92,15 @@ class Blobs:
                 yield last, future.result()
 
     def check(self) -> None:
-        """Raise early, before anything is paid for, if images cannot be stored.
+        """Check, before anything is paid for, that images can be stored.
 
         Raises:
-            StoreError: The place does not exist or cannot be written.
+            StoreError: The place does not exist or is not writable.
         """
         self._files.check()
 
     def names(self) -> Iterator[tuple[str, float]]:
-        """Yield every file's name below the root and its time of change, except files set aside."""
+        """Yield the relative name and modification time of every file, except files set aside."""
         return ((name, at) for name, at in self._files.names() if not name.startswith(f"{SET_ASIDE}/"))
 
     def set_aside(self, name: str) -> None:
@@ -117,7 +117,7 @@ S3 = "s3://"
 
 
 class BlobFiles(Protocol):
-    """Files by name; a file gets its name only when it is whole."""
+    """Storage of files by name; a file gets its name only once it is complete."""
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file, unless it already has these bytes."""
@@ -126,11 +126,11 @@ class BlobFiles(Protocol):
         """Return a file's bytes.
 
         Raises:
-            FileNotFoundError: There is none.
+            FileNotFoundError: There is no such file.
         """
 
     def names(self) -> Iterator[tuple[str, float]]:
-        """Yield every file in order, with its time of change."""
+        """Yield the name and modification time of every file, in order."""
 
     def move(self, name: str, to: str) -> None:
         """Rename a file."""
@@ -139,11 +139,11 @@ class BlobFiles(Protocol):
         """Delete a file."""
 
     def check(self) -> None:
-        """Raise early if nothing can be written."""
+        """Check that files can be written."""
 
 
 def open_files(root: str) -> BlobFiles:
-    """Return the files below an address."""
+    """Return the storage of files below a path or address."""
     if root.startswith(S3):
         from .s3 import BucketFiles
 
@@ -152,13 +152,13 @@ def open_files(root: str) -> BlobFiles:
 
 
 class RemoteFiles:
-    """Files that fsspec reaches."""
+    """Storage of files through fsspec."""
 
     def __init__(self, root: str) -> None:
         self._root = root
 
     def write(self, name: str, data: bytes) -> None:
-        """Write by one PUT: object stores show an object only when it is whole."""
+        """Write with a single PUT, because object stores show an object only once it is complete."""
         fs, root = self._open()
         fs.pipe_file(f"{root}/{name}", data)
 
@@ -189,7 +189,7 @@ class RemoteFiles:
         fs.rm_file(f"{root}/{name}")
 
     def check(self) -> None:
-        """Do nothing: the first image will tell."""
+        """Do nothing; storing the first image will show whether it works."""
 
     def _open(self) -> tuple[Any, str]:
         import fsspec
@@ -199,14 +199,14 @@ class RemoteFiles:
 
 
 class LocalFiles(RemoteFiles):
-    """Files in a folder."""
+    """Storage of files in a local folder."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(str(root))
         self._folder = root
 
     def write(self, name: str, data: bytes) -> None:
-        """Write to a temporary name in the same folder, then rename."""
+        """Write to a temporary file in the same folder, then rename it."""
         path = self._folder / name
         with suppress(OSError):
             if path.read_bytes() == data:

@@ -1,4 +1,4 @@
-"""Rows of markings, one judge's work on one drawing, as the runner writes them and the scores read them."""
+"""Loading and saving of markings, each the work of one judge on one drawing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .schema import drawings, markings, read_marks, setups
 from .store import Store, now, parse_json_column
 
 RARE_FIELDS = ("fault", "detail")
-"""Fields of a marking that are mostly None, the class's default."""
+"""Fields of a marking that are mostly None, which is the class's default."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Marking:
 
 
 class BriefMarking(Marking):
-    """A marking with only the fields that numbers need; `limner.store.records` has the rest."""
+    """A marking with only the fields needed to compute numbers; for the texts see `limner.store.records`."""
 
     id: str
     drawing: str
@@ -57,11 +57,11 @@ class BriefMarking(Marking):
 
 
 def _select_markings(exam: str, *chosen: Any, by: MarksReader | None = None) -> sa.Select[Any]:
-    """Select from the markings of the exam's current drawings; `by` adds that reader's marks."""
+    """Return a query of the markings of the exam's current drawings; with `by`, joined with that reader's marks."""
     join: sa.FromClause = markings.join(drawings, drawings.c.id == markings.c.drawing)
     if by is not None:
         join = join_read_marks(join, by)
-    # A marking of an image that was replaced since does not apply to the new one.
+    # A marking does not apply if the image has been replaced since.
     return (
         sa.select(*chosen)
         .select_from(join)
@@ -74,7 +74,7 @@ def _select_markings(exam: str, *chosen: Any, by: MarksReader | None = None) -> 
 
 
 def load_markings(store: Store, exam: str, setups: Iterable[str] | None = None) -> Iterator[Marking]:
-    """Yield the markings of the exam's current drawings, oldest first; all, or those under these setups."""
+    """Yield the markings of the exam's current drawings, all or those of these setups, oldest first."""
     query = _select_markings(exam, *json_as_text(markings))
     if setups is not None:
         query = query.where(markings.c.setup.in_(sorted(setups)))
@@ -85,17 +85,17 @@ def load_markings(store: Store, exam: str, setups: Iterable[str] | None = None) 
 def stream_markings(
     store: Store, exam: str, setups: Iterable[str], brief: bool = False, by: MarksReader | None = None
 ) -> Iterator[list[tuple[Marking, str | None, str | None]]]:
-    """Yield markings under these setups in batches, in database order, each with its marks as text.
+    """Yield the markings of these setups in batches, in database order, each with its marks as text.
 
-    Sorting takes as long as reading, and parsed marks take many times the memory of text, so the caller parses with
-    `parse_json_column`. With `brief`, each is a `BriefMarking`. With `by`, each comes with the marks of
-    that reader if they are stored, and then without replies and marks.
+    They are not sorted, because that takes as long as reading. Parsed marks take many times the memory of text, so the
+    caller parses them with `parse_json_column`. With `brief`, each is a `BriefMarking`. With `by`, each comes with the
+    marks of that reader if they are stored, and then without its replies and original marks.
     """
     kind, fields = (BriefMarking, BriefMarking.__annotations__) if brief else (Marking, Marking.__annotations__)
     names = tuple(name for name in fields if name not in ("setup", *RARE_FIELDS, "marks", "replies"))
     shared, put = {id: id for id in setups}, object.__setattr__
     texts = json_as_text(markings, "replies", "marks")
-    if by is not None:  # Marks read before replace the original texts, which are most of a marking.
+    if by is not None:  # Cached marks replace the original texts, which are the largest part of a marking.
         texts = [sa.case((read_marks.c.marks.is_(None), one)).label(one.name) for one in texts]
     before = sa.null() if by is None else read_marks.c.marks
     query = _select_markings(
@@ -123,7 +123,7 @@ def stream_markings(
 
 
 def load_outcomes(store: Store, exam: str, setups: Iterable[str]) -> dict[str, Marking]:
-    """Return the markings of `load_markings` by id, without their replies and marks."""
+    """Return the markings of `load_markings` by id, without replies and marks."""
     left_out: dict[str, Any] = {"replies": [], "marks": None}
     names = [column.name for column in markings.c if column.name not in left_out]
     query = _select_markings(exam, *json_as_text(markings, *names)).where(markings.c.setup.in_(sorted(setups)))
@@ -137,25 +137,25 @@ def load_markings_by_id(store: Store, ids: Iterable[str]) -> dict[str, Marking]:
 
 
 def marking_setups(store: Store, exam: str) -> set[str]:
-    """Return the ids of setups under which the exam's drawings are marked."""
-    # One marking of each setup is enough; looking at all takes as long as reading them.
+    """Return the ids of setups with markings of the exam's drawings."""
+    # One marking of each setup is enough; looking at all of them takes as long as reading them.
     marked = _select_markings(exam, sa.literal(1)).where(markings.c.setup == setups.c.id).correlate(setups).exists()
     with store.reading() as connection:
         return set(connection.scalars(sa.select(setups.c.id).where(marked)))
 
 
 def save_marking(store: Store, marking: Marking) -> Future[None]:
-    """Store a marking; the future ends with the commit."""
+    """Store a marking; the future completes after the commit."""
     row = dict(marking.__dict__)
     return store.submit(lambda connection: store.upsert(connection, markings, row))
 
 
 MIN_MARKINGS_KEPT = 500
-"""Reading fewer markings again takes no time: a command that only reads does not write for them."""
+"""The minimum number of markings for which read marks are cached; fewer are quickly read again."""
 
 
 class MarksReader(NamedTuple):
-    """A reading of markings, and the identity of the programs that read."""
+    """A reading of markings, and the identity of the code that reads them."""
 
     reading: str
     reader: str
@@ -175,7 +175,7 @@ class ReadMarks(NamedTuple):
 
 
 def join_read_marks(table: sa.FromClause, by: MarksReader) -> sa.FromClause:
-    """Join the marks that this reader has read from the current markings."""
+    """Join a table with the marks that this reader has read from the current markings."""
     same = (
         (read_marks.c.marking == markings.c.id)
         & (read_marks.c.reading == by.reading)
@@ -186,7 +186,7 @@ def join_read_marks(table: sa.FromClause, by: MarksReader) -> sa.FromClause:
 
 
 def save_read_marks(store: Store, by: MarksReader, read: Sequence[ReadMarks]) -> None:
-    """Store marks that were read, in the background; if that fails they are read again, which is only slower."""
+    """Cache read marks in the background; if that fails, they are simply read again later."""
     if store.readonly:
         return
     rows: list[dict[str, Any]] = [{**by._asdict(), **entry._asdict()} for entry in read]

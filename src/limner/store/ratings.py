@@ -1,4 +1,4 @@
-"""Rows of ratings of drawings, choices between two drawings, metrics of painters, and certificates."""
+"""Loading and saving of ratings, choices between drawings, metrics of painters, and certificates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .store import Store, now
 
 @dataclass(frozen=True)
 class Rating:
-    """One number of one evaluator about one drawing; `value` is None if it was skipped, with the reason.
+    """One evaluator's number for one drawing; `value` is None, with a reason, if it was skipped.
 
     Attributes:
         setup: The evaluator: a person, a metric, or a judge asked for a number.
@@ -38,7 +38,7 @@ class Rating:
 
     @property
     def id(self) -> str:
-        """A hash of evaluator, drawing, scale and repetition in a study."""
+        """A hash of study, evaluator, drawing, scale and repetition."""
         return _id(self.study, self.setup, self.drawing, self.scale, self.repeat)
 
 
@@ -47,11 +47,11 @@ class PairChoice:
     """One evaluator's choice between two drawings of one question.
 
     Attributes:
-        scale: The aspect, such as ``logic`` or ``looks``.
-        first: A drawing.
-        second: Another drawing of the same question.
-        choice: ``first``, ``second`` or ``tie``; None if it was skipped, with the reason.
-        shown_first: ``first`` or ``second``; None if unknown.
+        scale: The aspect that was compared, such as ``logic`` or ``looks``.
+        first: The id of a drawing.
+        second: The id of another drawing of the same question.
+        choice: ``first``, ``second`` or ``tie``; None, with a reason, if it was skipped.
+        shown_first: The drawing that was shown first: ``first`` or ``second``; None if unknown.
     """
 
     exam: str
@@ -70,17 +70,17 @@ class PairChoice:
 
     @property
     def id(self) -> str:
-        """A hash of evaluator, pair, question and repetition in a study, independent of the pair's order."""
+        """A hash of study, evaluator, pair, scale and repetition, independent of the pair's order."""
         first, second = sorted((self.first, self.second))
         return _id(self.study, self.setup, first, second, self.scale, self.repeat)
 
 
 @dataclass(frozen=True)
 class PainterMetric:
-    """One number of one metric about all of a painter's drawings.
+    """The value of one metric for all drawings of a painter.
 
     Attributes:
-        strategy: The strategy; None for all of the painter's drawings.
+        strategy: The strategy of the drawings; None for all.
         n: The number of drawings; None if unknown.
         body: How it was computed, such as the reference set.
     """
@@ -97,7 +97,7 @@ class PainterMetric:
 
     @property
     def id(self) -> str:
-        """A hash of metric and painter."""
+        """A hash of metric, exam, painter, strategy and seed."""
         return _id(self.setup, self.exam, self.painter, self.strategy, self.seed)
 
 
@@ -106,17 +106,17 @@ def _id(*parts: Any) -> str:
 
 
 def save_ratings(store: Store, rows: Sequence[Rating]) -> Future[None]:
-    """Store ratings by their ids; the future ends with the commit."""
+    """Store ratings by their ids; the future completes after the commit."""
     return _save(store, ratings, rows)
 
 
 def save_comparisons(store: Store, rows: Sequence[PairChoice]) -> Future[None]:
-    """Store choices by their ids; the future ends with the commit."""
+    """Store choices by their ids; the future completes after the commit."""
     return _save(store, comparisons, rows)
 
 
 def save_painter_metrics(store: Store, rows: Sequence[PainterMetric]) -> Future[None]:
-    """Store metrics of painters by their ids; the future ends with the commit."""
+    """Store metrics of painters by their ids; the future completes after the commit."""
     return _save(store, metrics, rows)
 
 
@@ -131,13 +131,13 @@ def _save(store: Store, table: sa.Table, rows: Sequence[Rating | PairChoice | Pa
 
 
 def load_ratings(store: Store, exam: str, study: str | None = None) -> Iterator[Rating]:
-    """Yield the ratings of the exam's drawings, oldest first; all, or those of one study."""
+    """Yield the ratings of the exam's drawings, all or those of one study, oldest first."""
     query = sa.select(ratings).join(drawings, drawings.c.id == ratings.c.drawing).where(drawings.c.exam == exam)
     yield from (Rating(**row) for row in _rows(store, ratings, query, study))
 
 
 def rating_setups(store: Store, exam: str) -> set[str]:
-    """Return the ids of setups with ratings, choices or metrics in the exam."""
+    """Return the ids of setups that have ratings, choices or metrics in the exam."""
     joined = ratings.join(drawings, drawings.c.id == ratings.c.drawing)
     queries = [
         sa.select(ratings.c.setup).select_from(joined).where(drawings.c.exam == exam),
@@ -149,7 +149,7 @@ def rating_setups(store: Store, exam: str) -> set[str]:
 
 
 def load_inclusion_probabilities(store: Store, study: str) -> dict[str, float]:
-    """Return drawing -> the probability that the study's sample includes it; empty if there is no such study."""
+    """Return drawing -> the probability of its being in the study's sample; empty if there is no such study."""
     probabilities: dict[str, float] = {}
     for together, probability in _item_probabilities(store, study):
         for drawing in together:
@@ -158,7 +158,7 @@ def load_inclusion_probabilities(store: Store, study: str) -> dict[str, float]:
 
 
 def load_comparisons(store: Store, exam: str, study: str | None = None) -> Iterator[PairChoice]:
-    """Yield the choices between drawings of the exam, oldest first; all, or those of one study."""
+    """Yield the choices between the exam's drawings, all or those of one study, oldest first."""
     query = sa.select(comparisons).where(comparisons.c.exam == exam)
     yield from (PairChoice(**row) for row in _rows(store, comparisons, query, study))
 
@@ -178,7 +178,7 @@ def _rows(store: Store, table: sa.Table, query: sa.Select[Any], study: str | Non
 
 
 def inclusion_weights(store: Store, study: str) -> dict[frozenset[str], float]:
-    """Return drawings shown together in a study -> the inverse of the probability that they were chosen."""
+    """Return drawings shown together in a study -> the inverse of the probability of their being sampled."""
     return {
         frozenset(together): 1 / probability
         for together, probability in _item_probabilities(store, study)
@@ -187,7 +187,7 @@ def inclusion_weights(store: Store, study: str) -> dict[frozenset[str], float]:
 
 
 def _item_probabilities(store: Store, study: str) -> list[tuple[list[str], float]]:
-    """Return the study's items in order: drawings shown together, and the probability of choosing them."""
+    """Return the study's items in order: drawings shown together, and the probability of sampling them."""
     query = sa.select(study_items).where(study_items.c.study == study).order_by(study_items.c.n)
     with store.reading() as connection:
         return [(row.drawings, float(row.probability)) for row in connection.execute(query)]
@@ -195,12 +195,12 @@ def _item_probabilities(store: Store, study: str) -> list[tuple[list[str], float
 
 CERTIFICATE, DRIFT = "certificate", "drift"
 IDENTIFYING_FIELDS = ("kind", "seed", "selected", "every_dose", "session", "predecessor")
-"""Fields of a body that distinguish rows of an evaluator."""
+"""Fields of a certificate's body that distinguish the rows of one evaluator."""
 
 
 @dataclass(frozen=True)
 class CertificateRow:
-    """A stored certificate, or a stored check whether the judge has drifted since."""
+    """A stored certificate, or a later check of whether the judge has drifted."""
 
     id: str
     setup: str
@@ -210,12 +210,12 @@ class CertificateRow:
 
     @property
     def day(self) -> str:
-        """The day it was made, in universal time."""
+        """The date on which it was made, in UTC."""
         return datetime.fromtimestamp(self.created, UTC).date().isoformat()
 
 
 def save_certificate(store: Store, setup: str, exam: str, body: Mapping[str, Any]) -> CertificateRow:
-    """Store a certificate; one with the same contents as the stored one keeps its date."""
+    """Store and return a certificate; an identical stored one is returned with its date unchanged."""
     words = json.dumps([setup, exam, {name: body.get(name) for name in IDENTIFYING_FIELDS}], sort_keys=True)
     id = hashlib.sha256(words.encode()).hexdigest()
     stored = next((row for row in load_certificates(store, exam) if row.id == id), None)
@@ -235,10 +235,10 @@ def load_certificates(store: Store, exam: str) -> list[CertificateRow]:
 
 
 def newest_certificates(store: Store, exam: str) -> dict[str, CertificateRow]:
-    """Return the newest certificate of each evaluator."""
+    """Return the newest certificate of each evaluator, by setup id."""
     return {row.setup: row for row in load_certificates(store, exam) if row.body.get("kind") == CERTIFICATE}
 
 
 def count_drift_sessions(store: Store, exam: str, setup: str) -> int:
-    """Count the drift sessions of an evaluator."""
+    """Return the number of an evaluator's drift sessions."""
     return sum(row.setup == setup and row.body.get("kind") == DRIFT for row in load_certificates(store, exam))

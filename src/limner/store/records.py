@@ -1,4 +1,4 @@
-"""Rows of exams, drawings, setups, replies and evidence, as the runner writes them and the scores read them."""
+"""Loading and saving of exams, drawings, setups, replies and evidence."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ from .schema import attempts, calls, drawings, evidence, exams, markings, questi
 from .store import Store, now, parse_json_column
 
 PROMPT_CUT = "prompt_cut"
-"""Key of a drawing's notes: how much of its prompt was ``sent``, and how much the painter ``read``.
+"""The key, in a drawing's notes, of the lengths of the prompt as ``sent`` and as ``read`` by the painter.
 
-Counted in characters, or in ``unit``; ``rest`` is the text that was not read, if known.
+They are counted in characters, or in ``unit``; ``rest`` is the text that was not read, if known.
 """
 PROMPT_REWRITTEN = "prompt_rewritten"
-"""Key of a drawing's notes, true if its service rewrote the prompt unasked; ``prompt_sent`` has the rewritten prompt if
-the service returns it."""
+"""The key, in a drawing's notes, of whether the service rewrote the prompt without being asked.
+
+The drawing's ``prompt_sent`` is then the rewritten prompt, if the service returned it.
+"""
 OVERLAP = "overlap"
-"""Key of a drawing's notes: the part of an exam seen in training; ``exam``, ``concepts``, ``questions``."""
+"""The key, in a drawing's notes, of the part of an exam seen in training: ``exam``, ``concepts``, ``questions``."""
 
 
 def describe_cut_prompt(cut: Mapping[str, Any]) -> str:
@@ -42,7 +44,7 @@ def describe_cut_prompt(cut: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A slot (question, painter, strategy, options, seed) and its contents."""
+    """A slot, identified by question, painter, strategy, options and seed, with its current contents."""
 
     id: str
     exam: str
@@ -68,12 +70,12 @@ class Drawing:
 
     @property
     def label(self) -> str:
-        """The painter's name with its options: one row of a table."""
+        """The painter's name with its options, as shown in tables."""
         return label(self.painter, self.options)
 
     @property
     def rounds(self) -> int:
-        """How often its strategy's models were asked again because their replies could not be read."""
+        """The number of times that the strategy's models were asked again because of unreadable replies."""
         return int((self.notes or {}).get("rounds", 0))
 
 
@@ -81,7 +83,7 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
     """Store the exam's questions with their reference images; existing ones are kept.
 
     Raises:
-        StoreError: The name is taken by an exam of another kind.
+        StoreError: The store has an exam of the same name but another kind.
     """
     store.blobs.check()
     created, subsets = now(), sorted(exam.subsets.items())
@@ -105,7 +107,7 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
             store.insert_new(connection, questions, *(row(n, question) for n, question in enumerate(some, start)))
         return str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
 
-    # Images first, because that may take long; then all rows in one transaction.
+    # Images come first, because they may take long; then all rows are written in one transaction.
     store_references(store, exam.questions)
     kind = store.write(operation)
     if kind != exam.kind:
@@ -116,7 +118,7 @@ def kind_of(store: Store, exam: str) -> str:
     """Return the kind of a stored exam.
 
     Raises:
-        StoreError: The store has no such exam; lists those it has.
+        StoreError: The store has no such exam; the message lists those it has.
     """
     with store.reading() as connection:
         kinds: dict[str, str] = {row.name: row.kind for row in connection.execute(sa.select(exams))}
@@ -158,9 +160,10 @@ def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
 def load_drawings(
     store: Store, exam: str, painter: str | None = None, *, ordered: bool = True, brief: bool = False
 ) -> Iterator[Drawing]:
-    """Yield the exam's drawings, oldest first unless `ordered` is off: sorting takes as long as reading.
+    """Yield the exam's drawings, oldest first.
 
-    With `brief`, prompts and calls are omitted to save memory.
+    Sorting takes as long as reading, so `ordered=False` skips it. With `brief`, prompts and calls are omitted to save
+    memory.
     """
     left_out: dict[str, Any] = {"prompt_sent": None, "calls": []} if brief else {}
     names = [column.name for column in drawings.c if column.name not in left_out]
@@ -174,7 +177,7 @@ def load_drawings(
 
 
 def drawing_places(store: Store, exam: str) -> list[tuple[str, str, str]]:
-    """Return id, question hash and painter of the exam's drawings, oldest first."""
+    """Return the id, question hash and painter of each of the exam's drawings, oldest first."""
     query = sa.select(drawings.c.id, drawings.c.question_hash, drawings.c.painter).where(drawings.c.exam == exam)
     with store.reading() as connection:
         rows = connection.execute(query.order_by(drawings.c.created, drawings.c.id))
@@ -199,25 +202,25 @@ def models_used(store: Store) -> set[str]:
 
 
 def load_replies(store: Store, keys: Iterable[str]) -> dict[str, str]:
-    """Return the accepted reply texts of these calls."""
+    """Return the accepted reply text of each of these calls, by key."""
     return {key: result.get("text", "") for key, result in load_results(store, keys).items()}
 
 
 def load_results(store: Store, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the accepted results of these calls."""
+    """Return the accepted result of each of these calls, by key."""
     accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
     query = sa.select(calls.c.key, attempts.c.result).select_from(accepted)
     return {row.key: dict(row.result) for row in store.rows(query, calls.c.key, keys)}
 
 
 def save_drawing(store: Store, drawing: Drawing) -> Future[None]:
-    """Store a drawing in its slot; the future ends with the commit."""
+    """Store a drawing in its slot; the future completes after the commit."""
     row = dict(drawing.__dict__)
     return store.submit(lambda connection: store.upsert(connection, drawings, row))
 
 
 def evaluator_kinds(store: Store) -> dict[str, str]:
-    """Return setup -> kind of evaluator: ``judge``, ``person``, ``metric`` or ``panel``."""
+    """Return setup id -> kind of evaluator: ``judge``, ``person``, ``metric`` or ``panel``."""
     with store.reading() as connection:
         return {row.id: row.kind for row in connection.execute(sa.select(setups.c.id, setups.c.kind))}
 
@@ -236,10 +239,10 @@ def painters_by_spec(store: Store, exam: str, specs: Sequence[str]) -> frozenset
 
 
 def known_painters(store: Store, exam: str, names: Sequence[str]) -> frozenset[str]:
-    """Return these names, each checked to be that of a painter with drawings of the exam.
+    """Return these names after checking that each painter has drawings of the exam.
 
     Raises:
-        UsageError: One has none; lists those that have.
+        UsageError: A painter has none; the message lists those that have some.
     """
     if not names:
         return frozenset()
@@ -251,10 +254,10 @@ def known_painters(store: Store, exam: str, names: Sequence[str]) -> frozenset[s
 
 
 def store_references(store: Store, questions: Iterable[Question[Any]]) -> None:
-    """Store the reference images, each file once, and set the references' hashes.
+    """Store the questions' reference images, each file once, and set their hashes.
 
     Raises:
-        StoreError: An image cannot be read or stored, or is not an image; names the question.
+        StoreError: An image cannot be read or stored, or is not an image; the message names the question.
     """
     stored: dict[Path, str | None] = {}
     for question in questions:
@@ -286,7 +289,7 @@ SHARED_FIELDS = ("exam", "question_id", "question_hash", "painter", "spec", "str
 
 
 def json_as_text(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
-    """Return some columns of a table, with JSON as text, which `parse_json_column` reads when needed."""
+    """Return the named columns of a table, by default all, with JSON as text for `parse_json_column`."""
     chosen = [table.c[name] for name in names] if names else table.c
     return [sa.cast(c, sa.Text).label(c.name) if isinstance(c.type, sa.JSON) else c for c in chosen]
 
@@ -294,13 +297,13 @@ def json_as_text(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
 def read_records(
     record: type[T], connection: sa.Connection, query: sa.Select[Any], rest: Mapping[str, Any] | None = None
 ) -> Iterator[T]:
-    """Yield the records of a query that selects `json_as_text`; `rest` has the fields it omits."""
+    """Yield the records of a query that selects `json_as_text`; `rest` has the values of omitted fields."""
     rows = connection.execution_options(yield_per=FETCH_ROWS).execute(query)
     names, always = tuple(rows.keys()), (rest or {}).items()
     conversions = [
         parse_json_column if name in JSON_FIELDS else intern if name in SHARED_FIELDS else None for name in names
     ]
-    # Setting every field without calling the class is far faster, and records share their key tables.
+    # Setting the fields without calling the class is far faster, and records share their key tables.
     put = object.__setattr__
     for partition in rows.partitions():
         for row in partition:
@@ -322,7 +325,7 @@ class MarkingTexts(NamedTuple):
 
 
 def marking_texts(store: Store, ids: Iterable[str]) -> Iterator[MarkingTexts]:
-    """Yield the texts of these markings, in no order; missing ones are skipped."""
+    """Yield the texts of these markings, in no particular order; missing ones are skipped."""
     fields = (markings.c[name] for name in MarkingTexts._fields)
     for row in store.rows(sa.select(*fields), markings.c.id, ids):
         yield MarkingTexts(*row)
@@ -340,7 +343,7 @@ def evidence_row(subject: str, name: str, backend: str, value: Any) -> dict[str,
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measured value: of an image by its hash, or of a drawing by its id."""
+    """One measured value; `subject` is the hash of an image or the id of a drawing."""
 
     subject: str
     name: str
@@ -350,13 +353,13 @@ class Measurement:
 
 
 def load_evidence(store: Store, subjects: Iterable[str], skip: Iterable[str] = ()) -> list[Measurement]:
-    """Return all measurements of these subjects, by any backend, except the names to `skip`."""
+    """Return all measurements of these subjects, by any backend, except evidence named in `skip`."""
     query = sa.select(evidence).where(evidence.c.name.not_in(sorted(skip)))
     return [Measurement(**row._mapping) for row in store.rows(query, evidence.c.subject, subjects)]
 
 
 def known_evidence(store: Store, names: Iterable[str]) -> dict[tuple[str, str], set[str]]:
-    """Return the subjects with values of these names, by name and backend."""
+    """Return the subjects that have evidence of these names, by name and backend."""
     if not (wanted := sorted(set(names))):
         return {}
     query = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend)
@@ -368,6 +371,6 @@ def known_evidence(store: Store, names: Iterable[str]) -> dict[tuple[str, str], 
 
 
 def save_evidence(store: Store, subject: str, name: str, backend: str, value: Any) -> Future[None]:
-    """Store a measured value; the future ends with the commit."""
+    """Store a measured value; the future completes after the commit."""
     row = evidence_row(subject, name, backend, value)
     return store.submit(lambda connection: store.upsert(connection, evidence, row))

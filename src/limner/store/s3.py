@@ -23,13 +23,13 @@ KEYS = {
     "AWS_ACCESS_KEY_ID": "access_key_id", "AWS_SECRET_ACCESS_KEY": "secret_access_key",
     "AWS_SESSION_TOKEN": "session_token",
 }  # fmt: skip
-"""Variable -> its name in the library; the first two must be set."""
+"""Environment variable -> its name in the library; the first two must be set."""
 REGION = "us-east-1"
 CHECK_OBJECT = ".limner"
 """An object written to check, before anything is paid for, that the bucket is writable."""
 RETRIES = 8
 RETRY_S = 90.0
-"""Retries, and their total seconds, for a service that fails (5xx) or cannot be reached."""
+"""The maximum number of retries, and their total time in seconds, if the service fails (5xx) or is unreachable."""
 BACKOFF_S = 0.1
 """Seconds before the first retry; later pauses are longer."""
 ATTEMPT_S = 60.0
@@ -39,12 +39,12 @@ PERMISSIONS = "s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket"
 
 
 class BucketFiles:
-    """Files in a bucket; a PUT stores a whole object or none."""
+    """Storage of files in a bucket; a PUT stores an object completely or not at all."""
 
     def __init__(self, root: str) -> None:
         match = ADDRESS.fullmatch(root)
         if match is None:
-            # It is not shown, because it may contain a key.
+            # The address is not shown, because it may contain a key.
             raise UsageError("blobs=s3://… must be s3://BUCKET/PREFIX; keys come from the environment (AWS_…)")
         self.root, self._bucket, self._prefix = root, match[1], (match[2] or "").strip("/")
 
@@ -86,7 +86,7 @@ class BucketFiles:
         self._asked(lambda: obstore.delete(self._store, name))
 
     def check(self) -> None:
-        """Check that the bucket exists and can be written."""
+        """Check that the bucket exists and is writable."""
         self.write(CHECK_OBJECT, b"Images of a Limner store lie here.\n")
 
     @cached_property
@@ -108,18 +108,18 @@ class BucketFiles:
         given = {"endpoint": endpoint} if endpoint else {}
         given |= {name: os.environ[variable] for variable, name in KEYS.items() if os.environ.get(variable)}
         if missing := [variable for variable in list(KEYS)[:2] if KEYS[variable] not in given]:
-            # The library would look for keys elsewhere, for example on the machine's network.
+            # Without them, the library would look for keys elsewhere, for example on the network.
             raise StoreError(f"{self.root}: {' and '.join(missing)} not set; keys come only from the environment")
         return S3Store(
             self._bucket, prefix=self._prefix or None, region=region, client_options=client, retry_config=how, **given
         )
 
     def _asked(self, ask: Callable[[], T], *absent: T) -> T:
-        """Return the service's answer; `absent` if there is no such object.
+        """Return the service's answer, or `absent` if there is no such object.
 
         Raises:
             FileNotFoundError: There is no such object, and `absent` is not given.
-            StoreError: The bucket cannot be reached or used; says what to do.
+            StoreError: The bucket cannot be reached or used; the message says what to do.
         """
         from obstore.exceptions import BaseError
 

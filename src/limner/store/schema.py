@@ -1,4 +1,4 @@
-"""The tables of a store. Times are seconds since 1970; JSON columns hold data that is never searched."""
+"""The tables of a store; times are seconds since 1970, and JSON columns hold data that is never searched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sqlalchemy import (
 from ..core.errors import StoreError
 
 VERSION = 1
-"""Increased with every change to a table after a release; stores of another version are refused."""
+"""The version of the tables, increased by every change after a release; other versions are refused."""
 metadata = MetaData()
 meta = Table(
     "meta",
@@ -75,7 +75,7 @@ drawings = Table(
     Column("created", Float, nullable=False),
     Index("drawings_by_painter", "exam", "painter"),
 )
-# How a judge was asked: judge, arguments, variant, options, template hash. `kind` is the kind of evaluator.
+# The way a judge was asked: arguments, variant, options and template hash. `kind` is the kind of evaluator.
 setups = Table(
     "setups",
     metadata,
@@ -107,7 +107,7 @@ markings = Table(
     Index("markings_by_drawing", "drawing"),
     Index("markings_by_setup", "setup"),
 )
-# Marks that a reading made of a marking, cached; `reader` and `made` say whether they are still valid.
+# A cache of the marks that a reading takes from a marking; `reader` and `made` show whether they are still valid.
 read_marks = Table(
     "read_marks",
     metadata,
@@ -117,7 +117,7 @@ read_marks = Table(
     Column("made", Float, nullable=False),
     Column("marks", Text, nullable=False),
 )
-# Measurements of an image (by its hash), or imported with a drawing (by its id).
+# Measurements; `subject` is the hash of an image or, for imported values, the id of a drawing.
 evidence = Table(
     "evidence",
     metadata,
@@ -149,14 +149,14 @@ calls = Table(
     Column("detail", Text),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
-    # The batch in which it was last submitted.
+    # The batch in which the call was last submitted.
     Column("batch", String(32)),
     Index("calls_by_status", "status"),
     Index("calls_by_target", "kind", "target"),
     Index("calls_by_batch", "batch"),
 )
-# Calls submitted to a service together. `id` is the tag by which the service's list is searched; the submitting
-# process is recorded only until the service has accepted them.
+# Calls submitted to a service together. `id` is the tag for finding the batch in the service's list; the submitting
+# process is recorded only until the service has accepted the batch.
 batches = Table(
     "batches",
     metadata,
@@ -189,10 +189,10 @@ attempts = Table(
     Column("cost", Float),
     Column("fault", String(40)),
     Column("detail", Text),
-    # Why the cost reported by the service is not credible: `cost` is then the maximum it can be.
+    # The reason why the cost reported by the service is not credible; `cost` is then the maximum possible.
     Column("doubt", Text),
 )
-# A limit in dollars that processes share. `spent` and `reserved` are the sums over its reservations.
+# Budgets in dollars that processes share. `spent` and `reserved` are sums over the reservations of a purse.
 purses = Table(
     "purses",
     metadata,
@@ -203,7 +203,7 @@ purses = Table(
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
 )
-# Money that one attempt reserved in a purse, and by which process; `counted` is the actual cost, null while in flight.
+# Money reserved in a purse by one attempt of a process; `counted` is the actual cost, null while in flight.
 reservations = Table(
     "reservations",
     metadata,
@@ -219,7 +219,7 @@ reservations = Table(
     Column("created", Float, nullable=False),
     Index("reservations_by_purse", "purse", "counted"),
 )
-# People who mark a sample of drawings by a design; `body` is the design with everything the sample was drawn by.
+# Human studies of a sample of drawings; `body` is the design, with everything that determines the sample.
 studies = Table(
     "studies",
     metadata,
@@ -230,7 +230,7 @@ studies = Table(
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
 )
-# Items shown to raters: drawings of one question, with the probability that the sample includes them.
+# Items shown to raters: drawings of one question, and the probability of their being sampled.
 study_items = Table(
     "study_items",
     metadata,
@@ -242,7 +242,7 @@ study_items = Table(
     Column("stratum", Text, nullable=False),
     Column("probability", Float, nullable=False),
 )
-# Raters invited to a study. Only the hash of a link's token is stored.
+# Raters invited to a study; only the hash of the token in their link is stored.
 study_raters = Table(
     "study_raters",
     metadata,
@@ -255,8 +255,8 @@ study_raters = Table(
     Column("updated", Float, nullable=False),
     Index("study_raters_by_token", "token"),
 )
-# Every answer to a field of a study's form: the source of markings, ratings and comparisons.
-# `at` is the time by the server's clock: the latest counts. A null value means withdrawn.
+# Answers to the fields of a study's form, from which markings, ratings and comparisons are made.
+# `at` is the server's time: the latest answer counts. A null value means that the answer was withdrawn.
 study_answers = Table(
     "study_answers",
     metadata,
@@ -271,7 +271,7 @@ study_answers = Table(
     Column("at", Float, nullable=False),
     ForeignKeyConstraint(["study", "rater"], ["study_raters.study", "study_raters.rater"]),
 )
-# An evaluator's ratings of a drawing beyond the exam's criteria: overall, a scale, a rank, a metric's number.
+# Ratings of a drawing beyond the exam's criteria: an overall rating, a scale, a rank, or the value of a metric.
 ratings = Table(
     "ratings",
     metadata,
@@ -288,7 +288,7 @@ ratings = Table(
     Index("ratings_by_drawing", "drawing"),
     Index("ratings_by_setup", "setup"),
 )
-# Which of two drawings of one question an evaluator prefers: `choice` is first, second or tie; null: skipped.
+# Choices between two drawings of one question; `choice` is first, second or tie, or null if it was skipped.
 comparisons = Table(
     "comparisons",
     metadata,
@@ -309,7 +309,7 @@ comparisons = Table(
     Index("comparisons_by_exam", "exam"),
     Index("comparisons_by_setup", "setup"),
 )
-# A metric of all of a painter's drawings, such as FID; `body` says how it was computed.
+# Metrics over all drawings of a painter, such as FID; `body` says how the value was computed.
 metrics = Table(
     "metrics",
     metadata,
@@ -336,7 +336,7 @@ certificates = Table(
     Column("created", Float, nullable=False),
     Index("certificates_by_setup", "setup"),
 )
-# Builds of exams, and the result of each step of the recipe for each item.
+# Builds of exams, and the result of each recipe step for each item.
 builds = Table(
     "builds",
     metadata,
@@ -359,7 +359,7 @@ build_items = Table(
     Column("cost", Float),
     Column("created", Float, nullable=False),
 )
-# Every change by a reviewer, with the state of the item it applies to; nothing is overwritten.
+# All changes by reviewers, each with the state of the item to which it applies; nothing is overwritten.
 build_reviews = Table(
     "build_reviews",
     metadata,
@@ -375,14 +375,14 @@ build_reviews = Table(
     Index("build_reviews_by_item", "build", "item"),
 )
 LOCK = int.from_bytes(b"limner")
-"""The key of the advisory lock under which a PostgreSQL store is created."""
+"""The key of the advisory lock held while a PostgreSQL store is created."""
 
 
 def has_tables(connection: sa.Connection, url: str) -> bool:
     """Return whether the store's tables exist.
 
     Raises:
-        StoreError: They are of another version.
+        StoreError: The tables have another version.
     """
     if not sa.inspect(connection).has_table(meta.name):
         return False
@@ -396,7 +396,7 @@ def has_tables(connection: sa.Connection, url: str) -> bool:
 
 
 def make_tables(readers: sa.Engine, writers: sa.Engine, url: str) -> None:
-    """Create the tables of a new store; several processes may do so at once.
+    """Create the tables of a new store; it is safe for several processes to do so at once.
 
     Raises:
         StoreError: The store has another version.
@@ -407,7 +407,7 @@ def make_tables(readers: sa.Engine, writers: sa.Engine, url: str) -> None:
     with writers.begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
-        # Another process may have created them while this one waited.
+        # Another process may have created the tables while this one waited.
         if not has_tables(connection, url):
             metadata.create_all(connection)
             connection.execute(meta.insert().values(key="version", value=str(VERSION)))

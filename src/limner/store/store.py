@@ -1,4 +1,4 @@
-"""The store: a database and a place for images, which together hold everything."""
+"""The store: a database, and a folder or bucket of images."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from .writer import Writer, retry_while_away
 T = TypeVar("T")
 DEFAULT = "limner-store"
 MAX_QUERY_VALUES = 500
-"""The most values in one query."""
+"""The maximum number of values in one query."""
 BUSY_S = 60
-"""The most seconds that a write waits for another process."""
+"""The maximum number of seconds that a write waits for another process."""
 
 
 class Store:
-    """An open store, given by one of these URLs.
+    """An open store, identified by a URL of one of these forms.
 
-    - ``FOLDER``: holds ``limner.db`` and ``blobs/``.
-    - ``sqlite:///FILE.db``: keeps images in ``FILE.blobs/``, or in the place named by ``?blobs=…``.
-    - ``postgresql://…?blobs=FOLDER_OR_URL``: keeps images in that place; ``s3://BUCKET/PREFIX`` is a bucket, see `s3`.
+    - ``FOLDER``: contains ``limner.db`` and ``blobs/``.
+    - ``sqlite:///FILE.db``: images are in ``FILE.blobs/``, or in the place given by ``?blobs=…``.
+    - ``postgresql://…?blobs=FOLDER_OR_URL``: images are in that place; ``s3://BUCKET/PREFIX`` is a bucket, see `s3`.
 
     Attributes:
         readonly: Whether the database is a file that cannot be written.
@@ -88,30 +88,30 @@ class Store:
         """Check that the store's file is still the one that was opened.
 
         Raises:
-            StoreError: It was deleted, moved or replaced.
+            StoreError: The file was deleted, moved or replaced.
         """
         if self.file is None or (identity := _identity(self.file)) == self._opened:
             return
         raise StoreError(changed_message(self.url, "deleted or moved" if identity is None else "replaced"))
 
     def write(self, operation: Callable[[sa.Connection], T]) -> T:
-        """Write and wait for the commit."""
+        """Run a write operation and return its result after the commit."""
         return self.submit(operation).result()
 
     async def awrite(self, operation: Callable[[sa.Connection], T]) -> T:
-        """Write without blocking the event loop; continue after the commit."""
+        """Run a write operation and return its result after the commit, without blocking the event loop."""
         return await self._get_writer().write(operation)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Open a connection that reads one consistent state."""
+        """Open a connection that sees one consistent state."""
         with self._translating_errors("read"), retry_while_away(self._readers.connect) as connection:
-            if self.file is None:  # Readers of a file always see one state.
+            if self.file is None:  # Readers of a SQLite file always see one state.
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
     def rows(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Iterable[str]) -> list[Any]:
-        """Return the rows of a query whose column has one of these values, however many there are."""
+        """Return the rows of a query in which the column has one of these values, of which there may be any number."""
         ordered, rows = sorted(set(values)), list[Any]()
         with self.reading() as connection:
             for start in range(0, len(ordered), MAX_QUERY_VALUES):
@@ -179,7 +179,7 @@ def store_exists(url: str | Path) -> bool:
     """Return whether a store exists at this URL, without changing anything.
 
     Raises:
-        StoreError: It has a version that this Limner does not read, or cannot be opened.
+        StoreError: The store has another version or cannot be opened.
     """
     database, _ = _parse_url(str(url))
     file = Path(str(database.database)) if database.get_backend_name() == "sqlite" else None
@@ -198,7 +198,7 @@ def store_exists(url: str | Path) -> bool:
 
 @contextmanager
 def _opening(url: str, file: Path | None) -> Iterator[None]:
-    """Turn errors on opening a database into a `StoreError` that says what to do."""
+    """Turn errors while opening a database into a `StoreError` that says what to do."""
     try:
         yield
     except SQLAlchemyError as error:
@@ -211,7 +211,7 @@ def _opening(url: str, file: Path | None) -> Iterator[None]:
 
 
 def _identity(file: Path | None) -> tuple[int, int] | None:
-    """Return a value that changes if another file takes this one's place; None if there is no file."""
+    """Return a value that changes if the file is replaced by another; None if there is no file."""
     try:
         status = os.stat(file) if file is not None else None
     except OSError:
@@ -220,7 +220,7 @@ def _identity(file: Path | None) -> tuple[int, int] | None:
 
 
 def now() -> float:
-    """Return the current time as rows store it: seconds since the epoch."""
+    """Return the current time in seconds since 1970, as stored in rows."""
     return time.time()
 
 
@@ -294,7 +294,7 @@ def _set_pragmas(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # We begin transactions ourselves; the driver must not.
     cursor = connection.cursor()
     _switch_to_wal(cursor)
-    # Commits survive the end of this process; a power failure may lose the last ones.
+    # Commits survive a crash of this process; a power failure may lose the last ones.
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
@@ -320,14 +320,14 @@ def open_store(store: str | Path = DEFAULT, *, create: bool = False) -> Store:
     ``with`` block.
 
     Raises:
-        NoStore: There is none, and `create` is off.
+        NoStore: There is no store, and `create` is False.
     """
     return Store(store, create=create)
 
 
 @contextmanager
 def using_store(store: Store | str | Path, *, create: bool = False) -> Iterator[Store]:
-    """Open a store and close it at the end; a store that is already open stays open."""
+    """Open a store and close it at the end; an already open store stays open."""
     if isinstance(store, Store):
         yield store
     else:
@@ -337,7 +337,7 @@ def using_store(store: Store | str | Path, *, create: bool = False) -> Iterator[
 
 @contextmanager
 def open_or_empty(store: str | Path) -> Iterator[Store]:
-    """Open the store, or a temporary empty one if there is none."""
+    """Open the store, or a temporary empty one if it does not exist."""
     if store_exists(store):
         with open_store(store) as opened:
             yield opened
@@ -350,15 +350,15 @@ READ_ONLY = "is read-only here: copy it to a writable folder"
 
 
 def is_readonly(file: Path) -> bool:
-    """Return whether the database exists but cannot be written; for writing, SQLite needs both file and folder."""
+    """Return whether the database exists but is not writable; SQLite must be able to write both file and folder."""
     return file.exists() and not (os.access(file, os.W_OK) and os.access(file.absolute().parent, os.W_OK))
 
 
 class ReadOnlyFile:
-    """A SQLite database that is read, with its write-ahead log, without writing anything next to it.
+    """A SQLite database that is read, including its write-ahead log, without writing to its folder.
 
-    Without a log (``-wal``), the file is complete. SQLite can read a log whose index (``-shm``) exists; if the index is
-    missing, SQLite would have to write it, so a temporary copy is read instead.
+    If there is no log (``-wal``), the file is complete. SQLite can read a log that has an index (``-shm``); without an
+    index it would have to write one, so a temporary copy is read instead.
     """
 
     def __init__(self, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""Messages for errors of databases and disks: what happened to the store, and what to do."""
+"""Messages for database and disk errors: what happened to the store, and what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
 DATA_ERRORS = (IntegrityError, DataError)
-"""Errors that concern the data written, not the store."""
+"""Errors in the data to be written, rather than in the store."""
 RUN_AGAIN = "run the same command again; what is stored is kept"
 DISK_FULL = ("disk is full", "no space left", "disk full", "quota")
 DAMAGED = ("malformed", "not a database", "invalid page", "could not read block", "missing chunk", "corrupt")
@@ -17,13 +17,13 @@ READ_ONLY = ("readonly database", "read-only", "permission denied for")
 TABLES_MISSING = ("no such table", "does not exist")
 IO_ERROR = "disk i/o error"
 MIN_FREE_BYTES = 2**20
-"""A disk with fewer free bytes counts as full."""
+"""The number of free bytes below which a disk counts as full."""
 LOCKED = ("locked",)
 CONNECTION_LOST = ("connection", "server closed", "terminating", "shutting down", "starting up")
 
 
 def advice(complaint: str, url: str, file: Path | None = None) -> str:
-    """Return what to do about a database's complaint; empty if only the complaint itself can help."""
+    """Return advice on a database's complaint; empty if there is none."""
     words = complaint.lower()
     if IO_ERROR in words and file is not None and _is_full(file):
         words = DISK_FULL[0]
@@ -51,7 +51,7 @@ def _is_full(file: Path) -> bool:
 
 
 def describe_error(error: DBAPIError, url: str, done: str, file: Path | None = None) -> str:
-    """Return the message for a store that cannot be read or written (`done`)."""
+    """Return the message for a store that cannot be used; `done` is the verb, such as ``written``."""
     complaint = " ".join(str(error.orig or error).split())
     remedy = advice(complaint, url, file)
     return f"the store {url} cannot be {done}: {complaint}" + (f"; {remedy}" if remedy else "")
@@ -67,7 +67,7 @@ def unwritable_message(place: str, error: OSError) -> str:
 
 
 def changed_message(url: str, how: str) -> str:
-    """Return the message for a store that is not the one that was opened."""
+    """Return the message for a store that is no longer the one that was opened."""
     return (
         f"the store {url} was {how} while in use; the run stops. Earlier results are in the old store: "
         "put it back and run the same command again, or start over"

@@ -1,4 +1,4 @@
-"""Verification of a store: its database, references between rows, its images, and files that nothing names."""
+"""Verification of a store: its database, references between rows, images, and files that nothing refers to."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .store import Store
 State = Literal["ok", "note", "bad"]
 PartName = Literal["database", "references", "images", "orphans"]
 MAX_COMPLAINTS = 20
-"""The number of the database's own complaints that are reported."""
+"""The maximum number of reported complaints of the database itself."""
 YOUNG_S = 24 * 3600.0
-"""A file younger than this may belong to a running process that has not yet written its row."""
+"""The age in seconds below which a file may belong to a running process that has not yet written its row."""
 TEMPORARY_PREFIX = ".part-"
 HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class Defect:
-    """One defect: the row, image or file, and what is wrong with it."""
+    """A defective row, image or file, and what is wrong with it."""
 
     subject: str
     detail: str
@@ -41,7 +41,7 @@ class PartReport:
     Attributes:
         looked: The number of rows, images or files checked.
         mended: The number of repaired defects.
-        grave: Whether a defect here means that something is lost.
+        grave: Whether defects of this part mean that data is lost.
     """
 
     name: PartName
@@ -57,7 +57,7 @@ class PartReport:
 
 
 def check(store: Store, *, quick: bool = False) -> Iterator[PartReport]:
-    """Check every part in turn; with `quick`, only the database."""
+    """Check the parts of a store and yield a report on each; with `quick`, only the database."""
     database = check_database(store, quick=quick)
     yield database
     if quick:
@@ -74,7 +74,7 @@ def check(store: Store, *, quick: bool = False) -> Iterator[PartReport]:
 
 
 def check_database(store: Store, *, quick: bool = False) -> PartReport:
-    """Check that the database can be read completely, by its own check if it has one."""
+    """Check that the database can be read completely, with its built-in check if it has one."""
     defects: list[Defect] = []
     rows = 0
     try:
@@ -94,7 +94,7 @@ def check_database(store: Store, *, quick: bool = False) -> PartReport:
 
 
 def check_references(store: Store) -> PartReport:
-    """Check that every row that another row refers to exists."""
+    """Check that all rows that others refer to exist."""
     defects: list[Defect] = []
     with store.reading() as connection:
         count = 0
@@ -137,7 +137,7 @@ def _drawings_without_question(connection: sa.Connection) -> list[Defect]:
 
 
 def referenced_images(store: Store) -> dict[str, list[str]]:
-    """Return every image that the store refers to, with its owners."""
+    """Return the hash of every image that the store refers to -> its owners."""
     accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
     paint = sa.select(calls.c.key, attempts.c.result).select_from(accepted).where(calls.c.kind == "paint")
     owners: dict[str, list[str]] = {}
@@ -164,7 +164,7 @@ def check_images(store: Store) -> PartReport:
 
 
 def check_orphans(store: Store) -> PartReport:
-    """List files among the images that nothing in the database refers to; they do no harm."""
+    """Report image files that nothing in the database refers to; they are harmless."""
     named, looked, defects = _named_hashes(store), 0, []
     for name, changed in store.blobs.names():
         looked += 1

@@ -21,17 +21,17 @@ from ..core.redaction import printable
 T = TypeVar("T")
 Operation = Callable[[Connection], Any]
 Waiter = Future[Any] | asyncio.Future[Any]
-"""A future of a caller that waits for a commit, in a thread or in an event loop."""
+"""The future of a caller that waits for a commit, in a thread or in an event loop."""
 Queued = tuple[Operation, Waiter]
 MAX_GROUP = 256
 GATHER_S = 0.002
-"""Seconds that a transaction waits for others to join if the last one was shared: each costs as much as a write."""
+"""Seconds that a transaction waits for more writes, if the last one had several; each commit is expensive."""
 
 
 class Writer:
-    """A thread that runs write operations in order and gives out results only once they are committed.
+    """A thread that runs write operations in order and returns their results only after the commit.
 
-    They wait while the database's server is away.
+    Operations wait while the database server is away.
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class Writer:
         """Start the thread.
 
         Args:
-            engine: Where to write.
-            check: Raises if the database is not the one that was opened; called before and after a commit.
-            telling: Turns errors of the database into messages for the callers.
+            engine: The engine for writing.
+            check: Raises if the database is no longer the one that was opened; called before and after a commit.
+            telling: Turns database errors into messages for the callers.
         """
         self._engine, self._check, self._telling = engine, check, telling
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
@@ -54,9 +54,9 @@ class Writer:
         self._thread.start()
 
     def submit(self, operation: Callable[[Connection], T]) -> Future[T]:
-        """Queue an operation; its future ends after the commit that includes it."""
+        """Queue an operation; its future completes after the commit that includes it."""
         future: Future[T] = Future()
-        # It cannot be cancelled any more: what was paid for is written even if no one waits for it.
+        # From now on it cannot be cancelled: what was paid for is written even if no one waits for it.
         future.set_running_or_notify_cancel()
         self._queue.put((operation, future))
         return future
@@ -100,7 +100,7 @@ class Writer:
             if len(batch) == 1:
                 _deliver([(batch[0][1], None, error)])
                 return
-            # One of them failed and all were rolled back: run separately, only that one fails.
+            # One of them failed and all were rolled back; when they run separately, only that one fails.
             for queued in batch:
                 self._commit([queued])
             return
@@ -110,12 +110,12 @@ class Writer:
         self._check()
         with self._engine.begin() as connection:
             results = [operation(connection) for operation in operations]
-        self._check()  # A write into a file that was moved or deleted does not count as stored.
+        self._check()  # A write to a file that was moved or deleted does not count as stored.
         return results
 
 
 def _deliver(outcomes: Sequence[tuple[Waiter, Any, BaseException | None]]) -> None:
-    """Give every caller the outcome of its write; an event loop is woken once for all of its callers."""
+    """Give every caller the outcome of its write; each event loop is woken once for all its callers."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[Waiter, Any, BaseException | None]]] = {}
     for outcome in outcomes:
         if isinstance(outcome[0], asyncio.Future):
@@ -139,31 +139,31 @@ def _resolve_futures(outcomes: Sequence[tuple[Waiter, Any, BaseException | None]
 
 
 WAIT_S = 600.0
-"""Seconds that a server may be away before that is an error."""
+"""Seconds after which an absent server is an error."""
 NOTICE_S = 2.0
 """Seconds after which an absent server is reported."""
 COLLISIONS = frozenset({"40P01", "40001"})
 RESTARTS = frozenset({"57P01", "57P02", "57P03", "53300"})
-"""SQL states: shut down by its operator, crashed, not ready yet, no connection available."""
+"""SQL states of a server that was shut down, crashed, is not ready yet or has no free connection."""
 
 
 def is_passing(error: BaseException) -> bool:
-    """Return whether the same action may succeed later: none of it was stored, or it can be repeated."""
+    """Return whether the same action may succeed if it is repeated later."""
     # Only drivers of servers report a state; SQLite's errors are different, and none of them is transient.
     if not isinstance(error, DBAPIError) or error.orig is None or not hasattr(error.orig, "sqlstate"):
         return False
     state: str | None = error.orig.sqlstate
     if error.connection_invalidated or state in COLLISIONS | RESTARTS or (state or "").startswith("08"):
         return True
-    # Without a state the server did not answer: it cannot be reached.
+    # Without a state, the server could not be reached.
     return state is None and type(error.orig).__name__ in ("OperationalError", "ConnectionTimeout")
 
 
 def retry_while_away(action: Callable[[], T]) -> T:
-    """Run a database action, again and again while the server is away.
+    """Run a database action and return its result, retrying while the server is away.
 
     Raises:
-        DBAPIError: It failed permanently, or the server was away for `WAIT_S`.
+        DBAPIError: The action failed permanently, or the server was away for `WAIT_S`.
     """
     began, pause, notified = time.monotonic(), 0.05, False
     while True:

@@ -1,4 +1,4 @@
-"""Modes of failure and plots of AIBench's paper."""
+"""Failure modes and plots of AIBench's paper."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ TEMPLATE = "wrong-answers"
 
 
 def wrong_answers(marks: Sequence[Mark]) -> list[Mark]:
-    """Return the marks of wrong answers; unanswered questions say nothing about the drawing."""
+    """Return the marks of wrong answers, without unanswered questions, which say nothing about the drawing."""
     return [mark for mark in marks if mark.value == 0 and not mark.reason.startswith(protocol.NO_ANSWER)]
 
 
 def ask(question: Question[QuestionsRubric], marks: Sequence[Mark], image: str, prompts: Prompts) -> Ask:
-    """Return the call with the drawing and its wrongly answered questions, each with the right and the given answer."""
+    """Return the ask with the drawing and the wrongly answered questions, each with the right and the given answer."""
     items = {item.key: item for item in question.rubric.checklist}
     listed = []
     for number, mark in enumerate(marks, 1):
@@ -49,7 +49,7 @@ def ask(question: Question[QuestionsRubric], marks: Sequence[Mark], image: str, 
 
 
 def read(text: str, marks: Sequence[Mark]) -> dict[str, str]:
-    """Return criterion -> mode, as far as the reply names one.
+    """Return criterion -> failure mode, for criteria to which the reply assigns a known one.
 
     >>> read('{"1": "layout", "2": "bad luck"}', [Mark("a", 0), Mark("b", 0)])
     {'a': 'layout'}
@@ -82,7 +82,7 @@ MODES = FailureModes(
 
 
 def levels(source: PlotSource) -> Grid:
-    """Return the four levels, which are scores."""
+    """Return the scores of the four levels."""
     return source.shares(LEVEL_NAMES)
 
 
@@ -90,7 +90,7 @@ def logic_aesthetics(source: PlotSource) -> Points:
     """Return the aesthetics rating against the mean of the four levels.
 
     Raises:
-        UsageError: Nobody has rated the looks, or the judge does not settle the levels.
+        UsageError: Aesthetics were not rated, or the judge's marks do not determine the levels.
     """
     aesthetics = next(score for score in source.protocol.scored if score.name == "aesthetics")
     rated = source.cells(aesthetics.name)

@@ -1,4 +1,4 @@
-"""AIBench's data: one file of method texts with their checklists, and figures beside it."""
+"""AIBench's data: one file of method texts with checklists, and a folder of figures."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ LEVELS = {
     "Level 3: Phase Architecture": "phase",
     "Level 4: Global Semantics": "semantics",
 }
-"""The release's names of the levels -> ours."""
+"""The release's names of levels -> ours."""
 OptionLetter = Literal["A", "B", "C", "D"]
 RightLetter = Annotated[OptionLetter, BeforeValidator(lambda v: v.strip().upper() if isinstance(v, str) else v)]
-"""The right answer; like the release, it accepts lower case and blanks around it."""
+"""The letter of the right answer; like in the release, lower case and surrounding blanks are accepted."""
 SourceText = Annotated[Words, BeforeValidator(without_controls)]
-"""Text from LaTeX, sometimes through a model: a stray control character is read as a space."""
+"""Text from LaTeX sources, sometimes processed by a model; stray control characters become spaces."""
 Number = Annotated[Id, Field(min_length=1, max_length=100), BeforeValidator(lambda v: str(v) if type(v) is int else v)]
-"""A checklist question's id; the release numbers them."""
+"""The id of a checklist question; the release uses numbers."""
 
 
 class ChoiceQuestion(FrozenModel):
@@ -62,18 +62,18 @@ class ChoiceQuestion(FrozenModel):
 
     @property
     def dimension(self) -> str:
-        """Our name of its level, which is the score it counts for."""
+        """Our name of its level, which is also the name of its score."""
         return LEVELS[self.level]
 
     @property
     def key(self) -> str:
-        """Names it within its checklist: generated questions are numbered level by level."""
+        """Its key within the checklist, which includes the level because generated questions are numbered by level."""
         return f"{self.dimension}/{self.id}"
 
     @field_validator("options", mode="before")
     @classmethod
     def _unwrapped(cls, options: Any) -> Any:
-        """Unwrap options that the paper's appendix writes as a list with one mapping."""
+        """Unwrap options that are written as a list with one mapping, as in the paper's appendix."""
         return options[0] if isinstance(options, list) and len(options) == 1 else options
 
     @model_validator(mode="after")
@@ -111,17 +111,17 @@ class MethodRow(QuestionsRubric):
 
 
 def read(path: Path, name: str = "aibench") -> Exam[QuestionsRubric]:
-    """Read the exam in the file `path`, or in the file of the release's name in the folder `path`.
+    """Read the exam from a file, or from the file with the release's name in a folder.
 
     Raises:
-        DataError: With file, line and id of everything that is wrong.
+        DataError: Something is wrong; the message has file, line and id of every problem.
     """
     questions = read_questions(path / FILE if path.is_dir() else path, MethodRow, _questions)
     return Exam(name, "aibench", questions, notes=tuple(_notes(questions)))
 
 
 def count_questions(question: Question[QuestionsRubric], *levels: str) -> int:
-    """Count the questions of a checklist, or those of the given levels."""
+    """Return the number of questions in a checklist, by default all, or those of the given levels."""
     return sum(not levels or item.dimension in levels for item in question.rubric.checklist)
 
 
@@ -133,7 +133,7 @@ def _questions(row: MethodRow, file: Path) -> list[Question[QuestionsRubric]]:
 
 
 def _reference(folder: Path, row: MethodRow) -> Reference | None:
-    """Return the figure a row names, in the data folder or images/; else the one in images/ with the row's id."""
+    """Return the figure that a row names, in the data folder or images/, else the one in images/ with the row's id."""
     named = row.image or row.image_url
     places = [(folder / "images", row.id + suffix) for suffix in SUFFIXES]
     if named and "://" not in named:
@@ -154,13 +154,13 @@ def _notes(questions: Sequence[Question[QuestionsRubric]]) -> list[str]:
 
 CONSTANTS = "constant_answers.csv"
 EXTRA_FIELDS = ("track", "rationale", "about")
-"""Fields of a question beyond those of the release."""
+"""Fields of a question that the release does not have."""
 
 
 def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]) -> dict[str, list[str]]:
-    """Write one line for each paper, its figure to images/, its logic graph to graphs/; return row ids by item.
+    """Write a line for each paper, its figure to images/ and its logic graph to graphs/; return row ids by item.
 
-    A table beside them has the accuracy of constant answers.
+    A table with the accuracy of constant answers is written as well.
     """
     made: dict[str, list[str]] = {}
     rows = []
@@ -184,7 +184,7 @@ def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str,
 
 
 def _id(item: Mapping[str, Any]) -> str:
-    """Return the release's form of an id: the venue, a slash, the paper."""
+    """Return an item's id in the release's form: venue, slash, paper."""
     id, venue = str(item["item"]), str(item.get("venue") or "")
     return id if "/" in id or not venue else f"{re.sub(r'[^A-Za-z0-9._-]+', '_', venue)}/{id}"
 
@@ -224,7 +224,7 @@ class Detail(BaseModel):
 
 
 class Step(BaseModel):
-    """One part of a record: answers, or the rating of the drawing's looks."""
+    """One part of a record: answers, or the aesthetics rating of the drawing."""
 
     task: str
     details: tuple[Detail, ...] = ()
@@ -234,7 +234,7 @@ class Step(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _unwrapped(cls, step: Any) -> Any:
-        """Unwrap the mapping with a zero that replaces the rating if the link to an image failed."""
+        """Unwrap the mapping with a zero that takes the place of the rating if an image link failed."""
         nested = step.get("score") if isinstance(step, dict) else None
         if not isinstance(nested, dict):
             return step
@@ -243,20 +243,20 @@ class Step(BaseModel):
 
 
 class Record(BaseModel):
-    """One drawing after a task."""
+    """The record of one drawing after a task."""
 
     prompt_id: Id = Field(min_length=1, max_length=200)
     steps: tuple[Step, ...]
 
 
 def read_results(path: Path) -> Iterator[ImportedReply]:
-    """Yield the last record of every drawing in the file, or in each of the ``*.jsonl`` files in the folder, `path`.
+    """Yield the last record of every drawing in a file, or in each ``*.jsonl`` file of a folder.
 
-    Like the release, it skips lines that are not JSON, such as those left half written by a killed run, and
-    reports them in the notes of a result of their file.
+    Like the release, this skips lines that are not JSON, such as those left unfinished by a killed run. They are
+    mentioned in the notes of a result from the same file.
 
     Raises:
-        DataError: With file, line and id of everything that is wrong.
+        DataError: Something is wrong; the message has file, line and id of every problem.
     """
     files = files_under(path, "*.jsonl")
     if not files:
@@ -277,7 +277,7 @@ def read_results(path: Path) -> Iterator[ImportedReply]:
 
 
 def _last_records(file: Path, problems: Problems, broken: Problems) -> Iterator[tuple[int, Record]]:
-    """Yield line and record of the last entry for each drawing."""
+    """Yield the line number and record of the last entry for each drawing."""
     rows: dict[Any, tuple[int, dict[str, Any]]] = {}
     for line, row in json_lines(file, problems, broken):
         id = row.get("prompt_id")
@@ -313,7 +313,7 @@ def _reply(record: Record, file: Path, line: int, problems: Problems) -> Importe
 
 
 def _misfit(key: dict[str, str]) -> Callable[[Question[Any]], str | None]:
-    """Return a function that compares the right answers of a result with those of a question."""
+    """Return a function that says how a question's right answers differ from those of a result."""
 
     def misfit(question: Question[Any]) -> str | None:
         answers = {item.key: item.correct_option for item in question.rubric.checklist}

@@ -1,4 +1,4 @@
-"""AIBench's protocol: one multiple-choice question a call, accuracy on four levels over the whole set, aesthetics."""
+"""AIBench's protocol: one multiple-choice question per call, accuracy on four levels, and aesthetics."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from .data import LEVELS, ChoiceQuestion, QuestionsRubric
 
 BATCH_ASK = "all"
-"""The name of the one ask of the batched variant."""
+"""The name of the only ask in the batched variant."""
 MIN_SIDE = 1024
-"""The minimum width and height of a drawing by the paper's rules."""
+"""The minimum width and height of a drawing according to the paper."""
 PROMPTS = Prompts(Path(__file__).parent / "prompts")
 LEVEL_NAMES = tuple(LEVELS.values())
 
@@ -46,11 +46,11 @@ class AIBench(Protocol[QuestionsRubric]):
     blank_size = (50, 50)
 
     def criteria(self, question: Question[QuestionsRubric]) -> list[Criterion]:
-        """Return one criterion for each question of the checklist, met if it is answered right."""
+        """Return one criterion for each question of the checklist, met if the answer is right."""
         return [criterion(item) for item in question.rubric.checklist]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """Return the templates of the system message and of the question or questions; or the release's."""
+        """Return the templates of the system message and of the question or questions, or the release's."""
         return variant.released or ("system", "solve-all" if variant.name == "batched" else "solve")
 
     def drawing_prompt(self, question: Question[QuestionsRubric], group: str | None, options: Mapping[str, str]) -> str:
@@ -59,7 +59,7 @@ class AIBench(Protocol[QuestionsRubric]):
         return PROMPTS.fill("draw-open" if group == "open" else "draw-closed", method=method)
 
     def asks(self, question: Question[QuestionsRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
-        """Return one ask per question, with the drawing and its options; or one ask for all when batched."""
+        """Return one ask per question, with the drawing and the options; or one for all questions if batched."""
         items, prompts, released = question.rubric.checklist, variant.prompts, variant.released
         system = prompts.fill("released-system") if released else prompts.text("system").strip()
         if variant.name == "batched":
@@ -75,7 +75,7 @@ class AIBench(Protocol[QuestionsRubric]):
         return asks
 
     def marks(self, question: Question[QuestionsRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """Return right or wrong for each question; an unanswered one is unread, or wrong as the authors count it."""
+        """Return a mark for each question; an unanswered one is unread, or wrong in the authors' readings."""
         items, why = question.rubric.checklist, "there is no reply"
         texts = {reply.ask: reply.text for reply in replies}
         if BATCH_ASK in texts:
@@ -89,13 +89,13 @@ class AIBench(Protocol[QuestionsRubric]):
     def scores(
         self, question: Question[QuestionsRubric], marks: Sequence[Mark], evidence: Evidence
     ) -> dict[str, float | None]:
-        """Return percentages of one drawing; None for a level without questions or with undecided ones."""
+        """Return the percentages of one drawing; None for a level without questions or with undecided ones."""
         parts = self.parts(Row(question, tuple(marks), {}, evidence))
         means = self.derive({name: top / bottom for name, (top, bottom) in parts.items() if bottom})
         return {score.name: means.get(score.name) for score in self.scored}
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
-        """Count every question equally, whatever its drawing; unanswered ones stay in the denominator."""
+        """Return the parts of each level, where all questions count, even unanswered ones; and of aesthetics."""
         by_criterion, parts = {mark.criterion: mark for mark in row.marks}, {}
         for level in LEVEL_NAMES:
             marks = [by_criterion.get(item.key) for item in row.question.rubric.checklist if item.dimension == level]
@@ -105,14 +105,14 @@ class AIBench(Protocol[QuestionsRubric]):
         return parts if rating is None else {**parts, "aesthetics": (rating, 1.0)}
 
     def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
-        """Add the overall score: the mean of the levels, and of aesthetics if it was measured."""
+        """Return the means with the overall score: the mean of the levels and, if measured, of aesthetics."""
         if not means.keys() >= set(LEVEL_NAMES):
             return dict(means)
         counted = [means[name] for name in self.dimensions if name in means]
         return {**means, "overall": sum(counted) / len(counted)}
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """Count the questions of each level, and those without an answer."""
+        """Return the number of questions of each level, and of those without an answer."""
         asked, unanswered = dict.fromkeys(LEVEL_NAMES, 0), dict.fromkeys(LEVEL_NAMES, 0)
         for mark in (mark for row in rows for mark in row.marks):
             level = mark.criterion.partition("/")[0]
@@ -121,7 +121,7 @@ class AIBench(Protocol[QuestionsRubric]):
         return {"questions": asked, "unanswered": unanswered}
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
-        """Return remarks on unanswered questions, on what overall averages, and on drawings that are too small."""
+        """Return remarks on unanswered questions, the parts of the overall score, and drawings that are too small."""
         if not rows:
             return []
         counts, remarks = self.analyses(rows), []
@@ -173,15 +173,15 @@ _ANSWER_PHRASES = (
     re.compile(rf"(?:\n|\b(?i:so|thus|hence|therefore)\b[,:]?)\s*{_ONE}\s*\.?\s*$"),
     re.compile(r"\b([A-D])\)? (?i:is (?:the )?(?:correct|right|best))\b"),
 )
-"""Phrases that state a letter as the answer, in addition to a letter at the start of the reply."""
+"""Phrases that state a letter as the answer; a letter at the start of a reply counts as well."""
 _MORE = re.compile(r"\s*(?:,|/|&|and\b|or\b|[，、和或])?\s*\(?[A-D](?:\)|[.,:/。，、]|\s*$|\s+(?:and|or)\b)")
 """A second letter directly after the first."""
 
 
 def read_release_choice(text: str) -> str | None:
-    """Return the first letter of the reply, else its last, if that is A to D: so the B of "Based on" is an answer.
+    """Return the reply's first character if it is A to D, else its last; the B of "Based on" is thus an answer.
 
-    All dots at both ends are dropped first, and what is left is not stripped again.
+    This copies the release: dots at both ends are removed first, and the rest is not stripped again.
 
     >>> [read_release_choice(text) for text in ("b.", "The answer is C..", "Based on the figure, yes", "(A)")]
     ['B', 'C', 'B', None]
@@ -191,13 +191,13 @@ def read_release_choice(text: str) -> str | None:
 
 
 def read_choice(text: str, options: Mapping[Any, str]) -> str:
-    """Return the one option that a reply states, by its letter or in the option's words.
+    """Return the letter of the one option that a reply states, by its letter or by the option's text.
 
     >>> read_choice("Based on the figure, the answer is **C**.", {"A": "Yes", "C": "No"})
     'C'
 
     Raises:
-        Unreadable: It states none of the options, or several.
+        Unreadable: The reply states none of the options, or several.
     """
     without_thinking = _without_thinking(text).rpartition("</think>")[2].partition("<think>")[0]
     body = _BLANKS.sub(_blank, _ORNAMENT.sub("", _TAG.sub(" ", without_thinking))).strip()
@@ -207,7 +207,7 @@ def read_choice(text: str, options: Mapping[Any, str]) -> str:
     if head := _HEAD.match(body):
         places.append(head)
     stated = {match[1].upper() for match in places}
-    # "A. Yes" where A is the no: the words contradict the letter.
+    # In "A. Yes", the words contradict the letter if option A is the no.
     behind = {_normalize(_DASH.sub("", body[match.end() :])) for match in places}
     rest = {letter for letter, words in options.items() if _normalize(words) in behind - {""}}
     stated |= set() if stated & rest else rest
@@ -223,7 +223,7 @@ def read_choice(text: str, options: Mapping[Any, str]) -> str:
 
 
 def mark(item: ChoiceQuestion, text: str | None, reading: Reading, why: str) -> Mark:
-    """Mark an answer right or wrong; without one, unread or wrong as the authors count it. `why` explains a lack."""
+    """Return the mark of an answer; without one it is unread, or wrong in the authors' readings, because of `why`."""
     letter = None
     if text is not None and reading == "careful":
         try:
@@ -257,7 +257,7 @@ def batch_schema(items: Sequence[ChoiceQuestion]) -> dict[str, Any]:
 
 
 def read_batched(text: str) -> dict[str, str]:
-    """Return question number -> answer, from one reply to all questions.
+    """Return question number -> answer from a single reply to all questions.
 
     Raises:
         Unreadable: The reply is not a JSON object.
@@ -283,7 +283,7 @@ def _normalize(words: str) -> str:
 
 
 def _yes_or_no(body: str) -> str | None:
-    """Return the "no" of "No, it is not shown"."""
+    """Return the yes or no with which a reply begins, as in "No, it is not shown"; None if there is none."""
     match = re.match(r"(yes|no)[,.;:!]", body, re.IGNORECASE)
     return match[1].casefold() if match else None
 
@@ -299,18 +299,18 @@ _WORDS = """
     system the there this unit visible visually within
 """
 _ALLOWED = frozenset(_WORDS.split())
-"""Words around the name that only ask for its presence."""
+"""Words that may surround the name in a question that asks only for its presence."""
 
 
 class ComponentName(NamedTuple):
-    """A component's name, and its alternatives."""
+    """A component's name and its alternatives."""
 
     name: str
     also: tuple[str, ...]
 
 
 def criterion(item: ChoiceQuestion) -> Criterion:
-    """Return a checklist question as a criterion, with the name whose presence answers it if there is one."""
+    """Return a checklist question as a criterion, with the name whose presence answers it, if any."""
     if item.dimension != "component":
         return Criterion(item.key, item.question, item.dimension)
     yes = yes_letter(item)
@@ -323,7 +323,7 @@ def criterion(item: ChoiceQuestion) -> Criterion:
 
 
 def yes_letter(item: ChoiceQuestion) -> str | None:
-    """Return the letter of the yes, if the options are a yes and a no."""
+    """Return the letter of the yes if the options are yes and no, else None."""
     words = {letter: text.casefold().split()[0].strip(".,:;!") for letter, text in item.options.items() if text.strip()}
     if len(item.options) != 2 or set(words.values()) != {"yes", "no"}:
         return None
@@ -331,7 +331,7 @@ def yes_letter(item: ChoiceQuestion) -> str | None:
 
 
 def asked(question: str) -> ComponentName | None:
-    """Return the one component whose presence is asked for; None if anything else or more is asked.
+    """Return the component whose presence is the only thing asked for; None for other questions.
 
     >>> asked("Is the 'Tide Encoder' component present (or an abbreviation such as TE)?")
     ComponentName(name='Tide Encoder', also=('TE',))
@@ -348,7 +348,7 @@ def asked(question: str) -> ComponentName | None:
     name, *others = names
     others += [match.strip(" .'\"") for match in _ABBREVIATION.findall(question)]
     if inner := _ASIDE.search(name):
-        # 'Teacher Model (TM)' has two names.
+        # 'Teacher Model (TM)' contains two names.
         name, others = _ASIDE.sub(" ", name), [inner[1], *others]
     name = " ".join(name.split())
     return ComponentName(name, tuple(dict.fromkeys(other for other in others if other != name))) if name else None

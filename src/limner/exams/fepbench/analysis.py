@@ -38,7 +38,7 @@ from .scores import drawn
 
 SCORES = ("if", "re", "sp")
 BINS = 4
-"""The paper bins by quantiles and does not say how many; we use quartiles."""
+"""The number of bins; the paper uses quantiles without saying how many, we use quartiles."""
 MIN_DRAWINGS = 3
 """The minimum number of drawings for a correlation."""
 CONDITIONS = {
@@ -48,7 +48,7 @@ CONDITIONS = {
 
 
 def complexity(rows: Sequence[Row], bins: int = BINS) -> list[dict[str, Any]]:
-    """Return mean and quartiles of each score by the number of semantic atoms; equal numbers share a bin."""
+    """Return the mean and quartiles of each score, in bins by number of semantic atoms; equal numbers share a bin."""
     if not rows:
         return []
     counts = np.array([row.question.rubric.count for row in rows])
@@ -64,7 +64,7 @@ def complexity(rows: Sequence[Row], bins: int = BINS) -> list[dict[str, Any]]:
 
 
 def correlations(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
-    """Return Pearson's and Spearman's coefficient of each pair of scores over drawings that have both."""
+    """Return the Pearson and Spearman correlation of each pair of scores, over drawings that have both."""
     from scipy.stats import rankdata
 
     coefficients = {}
@@ -78,7 +78,7 @@ def correlations(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
 
 
 def gaps(rows: Sequence[Row], protocol: Protocol[Any]) -> dict[str, dict[str, float]]:
-    """Return the difference of every score between conditions; regimes are compared on samples with both."""
+    """Return the difference in each score between conditions; regimes are compared on samples that have both."""
     differences = {}
     for name, (tag, first, second) in CONDITIONS.items():
         sides: list[Mapping[str, float]] = []
@@ -90,7 +90,7 @@ def gaps(rows: Sequence[Row], protocol: Protocol[Any]) -> dict[str, dict[str, fl
 
 
 def count_atoms(question: Question[Atoms], *kinds: str) -> int:
-    """Count the atoms, or those of the given roles and modalities."""
+    """Return the number of atoms, by default all, or those of the given roles and modalities."""
     roles = [role for role in ROLES if role in kinds] or ROLES
     modalities = [modality for modality in MODALITIES if modality in kinds] or MODALITIES
     return sum(atom.role in roles for modality in modalities for atom in question.rubric.of(modality))
@@ -121,7 +121,7 @@ def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None
 
 
 def count_undefined(rows: Sequence[Row]) -> dict[str, int]:
-    """Count the drawings without content of each modality, for which its precision is undefined."""
+    """Return modality -> the number of drawings without such content, whose precision is undefined."""
     return {m: sum(drawn(row.question.rubric, row.marks, m) == (0, 0) for row in rows) for m in MODALITIES}
 
 
@@ -144,10 +144,10 @@ PERCENT = 100.0
 
 
 def atoms(source: PlotSource) -> Bands:
-    """Return the three scores by the number of semantic atoms, in the bins of the analysis.
+    """Return the three scores by number of semantic atoms, in the bins of `complexity`.
 
     Raises:
-        UsageError: The judge settles none of the scores.
+        UsageError: The judge's marks determine none of the scores.
     """
     bins, drawings = [], []
     for rows in source.rows:
@@ -178,7 +178,7 @@ def if_re(source: PlotSource) -> Points:
     """Return reasoning enrichment against instruction faithfulness, coloured by semantic precision.
 
     Raises:
-        UsageError: The judge settles neither.
+        UsageError: The judge's marks determine neither.
     """
     x, y, colour = (source.cells(name) for name in SCORES)
     points = [
@@ -194,12 +194,12 @@ def if_re(source: PlotSource) -> Points:
 
 
 def panels(source: PlotSource) -> Grid:
-    """Return the difference of every score between pictures of several panels and of one."""
+    """Return the difference in each score between figures with several panels and with one."""
     return _gaps(source, "multi - single", "several panels minus one")
 
 
 def regimes(source: PlotSource) -> Grid:
-    """Return the difference of every score between structured and free prompts."""
+    """Return the difference in each score between structured and free prompts."""
     return _gaps(source, "structured - free", "structured prompts minus free ones")
 
 
@@ -233,14 +233,14 @@ SUBMETRICS = (
 )
 """The ten parts of the three scores, in the order of the paper's Table 2."""
 ACCESS_OF_GROUP = {"closed-source": "closed", "open-source": "open"}
-"""The paper's groups of models -> access."""
+"""The paper's group of models -> our word for access."""
 
 
 def dispersion(source: PlotSource) -> Dispersion:
-    """Return the spread between painters in each of the ten parts, and closed minus open; with the paper's.
+    """Return the spread between painters and the lead of closed ones for each of the ten parts, here and in the paper.
 
     Raises:
-        UsageError: There are not two painters, or the judge settles none of the parts.
+        UsageError: There are fewer than two painters, or the judge's marks determine none of the parts.
     """
     rivals = [n for n, name in enumerate(source.names) if name not in source.controls]
     if len(rivals) < 2:
@@ -264,7 +264,7 @@ def dispersion(source: PlotSource) -> Dispersion:
 
 
 def _published() -> tuple[tuple[float | None, float | None], ...]:
-    """Return both numbers from the paper's Table 2."""
+    """Return spread and lead for each part, computed from the paper's Table 2."""
     numbers = []
     for name in SUBMETRICS:
         cells = [
@@ -277,7 +277,7 @@ def _published() -> tuple[tuple[float | None, float | None], ...]:
 
 
 def pairs(source: PlotSource) -> ScorePairs:
-    """Return each pair of the three scores over the drawings of all painters except controls.
+    """Return each pair of the three scores, over the drawings of all painters except controls.
 
     Raises:
         UsageError: No drawing has two of them.
@@ -309,7 +309,7 @@ def _score_pairs(rows: Sequence[Row], first: str, second: str) -> list[tuple[flo
 
 
 def two_regimes(source: PlotSource) -> Gallery:
-    """Return one figure as every painter drew it from the free and from the structured prompt, with scores.
+    """Return one figure as drawn by every painter from the free and the structured prompt, with scores.
 
     Raises:
         UsageError: No painter has drawn both, or there is no such figure.
@@ -322,7 +322,7 @@ def two_regimes(source: PlotSource) -> Gallery:
     both = [sample for sample, ids in regimes.items() if ids.keys() >= set(REGIMES)]
     if not both:
         raise UsageError(f"{source.exam}: no figure was drawn from both kinds of prompt and marked")
-    # Either the figure or one of its two questions can be given.
+    # The user may name the figure or one of its two questions.
     wanted = (source.wanted or both[0]).removesuffix("/free").removesuffix("/structured")
     if wanted not in both:
         some = ", ".join(both[:5])
@@ -344,7 +344,7 @@ def two_regimes(source: PlotSource) -> Gallery:
 
 
 def _describe_drawing(row: Row | None) -> tuple[str, ...]:
-    """Return the three scores of a drawing, and the number of unexpected items in it."""
+    """Return lines with the three scores of a drawing and the number of its unexpected items."""
     if row is None:
         return ("not drawn or not marked",)
     scores = [(name, row.scores.get(name)) for name in SCORES]

@@ -1,7 +1,7 @@
-"""FEPBench's data: atom sets, one sample a line; every sample is two questions, one for each of its prompts.
+"""FEPBench's data: one sample per line, each an atom set with two prompts, which make two questions.
 
-The authors have not released their format; this is ours. ``schema.json`` beside this file is its JSON schema, written
-by `schema`.
+The authors have not released their format; this is ours. Its JSON schema, made by `schema`, is in ``schema.json`` next
+to this file.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Atoms(StrictModel):
 
     @property
     def count(self) -> int:
-        """How many semantic atoms there are, the layout not counted."""
+        """The number of semantic atoms, without the layout."""
         return len(self.visual) + len(self.text) + len(self.relation)
 
     @model_validator(mode="after")
@@ -140,7 +140,7 @@ def read(folder: Path, name: str = "fepbench") -> Exam[Atoms]:
     """Read the atom sets under `folder`.
 
     Raises:
-        DataError: With file, line, sample id and atom id of everything that is wrong.
+        DataError: Something is wrong; the message has file, line, sample id and atom id of every problem.
     """
     questions = read_questions(folder / SAMPLES, Sample, _questions, nothing="no sample in this file")
     return Exam(name, "fepbench", questions, notes=tuple(_notes(questions)))
@@ -168,7 +168,7 @@ def schema() -> str:
 
 
 EVIDENCE = "evidence.json"
-"""The file with the words of both prompts that ask for the instruction atoms of each sample."""
+"""The file with the words in both prompts that ask for each sample's instruction atoms."""
 
 
 def write(
@@ -178,7 +178,7 @@ def write(
 
     Args:
         folder: The exam's data folder.
-        items: With ``image``, both prompts, the atoms, and ``domain``, ``panel_type`` and ``aspect``.
+        items: Mappings with ``image``, both prompts, the atoms, ``domain``, ``panel_type`` and ``aspect``.
         save: Saves a picture in the folder, by its hash and path.
     """
     numbers: Counter[str] = Counter()
@@ -203,10 +203,10 @@ ASKS = ("verify", "unexpected")
 
 
 def read_results(path: Path) -> Iterator[ImportedReply]:
-    """Yield the result of every line of a file, or of all ``*.jsonl`` files in a folder.
+    """Yield the result in each line of a file, or of all ``*.jsonl`` files in a folder.
 
     Raises:
-        DataError: With file and line of everything that cannot belong to a question.
+        DataError: A line cannot belong to a question; the message has file and line of every problem.
     """
     files = files_under(path, "*.jsonl")
     if not files:
@@ -228,5 +228,5 @@ def read_results(path: Path) -> Iterator[ImportedReply]:
 
 def _text(reply: Mapping[str, Any] | str) -> str:
     text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
-    # Half of a surrogate pair has no UTF-8.
+    # UTF-8 cannot encode half of a surrogate pair.
     return text.encode("utf-8", "replace").decode()

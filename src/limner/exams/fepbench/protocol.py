@@ -1,4 +1,4 @@
-"""FEPBench's protocol: one call verifies the gold atoms, one lists what is unexpected; IF, RE and SP from both."""
+"""FEPBench's protocol: one call verifies the gold atoms, another lists unexpected content; IF, RE and SP from both."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WORDS = {
     "panel_count": "Number of panels is {panel_count}",
     "global_layout": "Overall layout: {global_layout}",
 }
-"""The text of each flag's criterion, with an atom's fields."""
+"""The template of each flag's criterion, to be filled with an atom's fields."""
 
 
 class FEPBench(Protocol[Atoms]):
@@ -64,22 +64,22 @@ class FEPBench(Protocol[Atoms]):
     reply_tokens: Mapping[str, int] = {"verify": 4000, "unexpected": 1500}
 
     def takes(self, question: Question[Atoms], options: Mapping[str, str]) -> bool:
-        """Return whether the question has the requested regime."""
+        """Return whether the question's regime is the requested one."""
         return options.get("regime", "both") in ("both", question.tags.get("regime"))
 
     def cluster(self, question: Question[Atoms]) -> str:
-        """Return the sample: its two drawings are not independent."""
+        """Return the name of the sample, because drawings of its two questions are not independent."""
         return question.tags.get("sample", question.id)
 
     def criteria(self, question: Question[Atoms]) -> list[Criterion]:
-        """Return three flags per atom, three of the layout, and one per modality for unexpected content."""
+        """Return three flags per atom, three for the layout, and one per modality for unexpected content."""
         atoms, criteria = question.rubric, []
         counts = Counter(normalize_text(atom.text) for atom in atoms.text)
         for modality in MODALITIES:
             for atom in atoms.of(modality):
                 fields = atom.model_dump()
                 label = fields.get("text")
-                # Words that belong to two places must be read twice.
+                # Words that belong in two places must appear twice.
                 again = "repeated " if label and counts[normalize_text(label)] > 1 else ""
                 for part in PARTS[modality]:
                     id, text = f"{modality}/{atom.id}/{part}", WORDS[part].format(**fields)
@@ -96,16 +96,16 @@ class FEPBench(Protocol[Atoms]):
         return ("verify", "unexpected", f"drawing-{variant.name}")
 
     def needed(self, variant: Variant) -> frozenset[str]:
-        """Return the lines of text in the drawing, if the judge is told them."""
+        """Return ``ocr``, lines of text in the drawing, if the judge is shown them."""
         return frozenset({"ocr"}) if variant.name == "ocr" else self.needs
 
     def asks(self, question: Question[Atoms], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
-        """Return the asks of the atom verifier, and of the precision verifier, which also sees the prompt."""
+        """Return two asks: for the atom verifier, and for the precision verifier, which also sees the prompt."""
         atoms, fill, fields = question.rubric, variant.prompts.fill, {}
         if variant.name == "ocr":
             lines = [" ".join(line["text"].split()) for line in evidence["ocr"]["value"]]
             fields["lines"] = "\n".join(f"- {line}" for line in lines) or "- (none)"
-        # The recogniser's lines, if shown, are more than wording.
+        # In other variants this field has recognised lines of text, which are more than wording.
         spare = ["drawing"] if variant.name == "paper" else []
         shown = {"drawing": fill(f"drawing-{variant.name}", **fields).strip()}
         shown |= {modality: _lines(atoms.of(modality)) for modality in MODALITIES}
@@ -120,18 +120,18 @@ class FEPBench(Protocol[Atoms]):
         ]
 
     def marks(self, question: Question[Atoms], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """Read both replies, alike in every reading: the authors have released no reader."""
+        """Return the marks from both replies, the same in every reading, because the authors released no parser."""
         gold = read_marks("verify", replies, lambda text: read_verification(question.rubric, text))
         extra = read_marks("unexpected", replies, read_unexpected)
         if isinstance(gold, str):
-            # Without the gold atoms there is no score, not even precision.
+            # Without the gold atoms' marks there is no score, not even precision.
             return [Mark.unread(criterion.id, gold) for criterion in self.criteria(question)]
         if isinstance(extra, str):
             return [*gold, *(Mark.unread(f"unexpected/{modality}", extra) for modality in MODALITIES)]
         return [*gold, *extra]
 
     def scores(self, question: Question[Atoms], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
-        """Return the scores by the paper's equations; None if marks are missing or nothing is drawn."""
+        """Return the scores by the paper's equations; None if marks are missing or nothing was drawn."""
         return {**dict.fromkeys(self.dimensions), **score_atoms(question.rubric, marks)}
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
@@ -149,5 +149,5 @@ class FEPBench(Protocol[Atoms]):
 
 
 def _lines(atoms: Sequence[Atom]) -> str:
-    """Return atoms in the form shown to the judge: one a line, without their roles."""
+    """Return atoms in the form shown to the judge: one per line, without their roles."""
     return "\n".join(json.dumps(atom.model_dump(exclude={"role"}), ensure_ascii=False) for atom in atoms)

@@ -1,4 +1,4 @@
-"""The paper's equations, and the scores of a drawing. None means that the marks do not determine a value."""
+"""The paper's equations and the scores of a drawing, which are None if the marks do not determine them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ PARTS_OF = {
     **{f"re_{m}": f"mean match of {m} atoms of the reference alone" for m in MODALITIES},
     **{f"sp_{m}": f"share of the {m} content drawn that is supported" for m in MODALITIES},
 }
-"""The parts of the three scores."""
+"""The parts of the three scores -> their descriptions."""
 TITLES = {"if": "IF", "re": "RE", "sp": "SP"}
 TITLES |= {name: f"{TITLES[name[:2]]} {name[3:]}" for name in PARTS_OF}
 """The scores and their parts as the paper writes them: IF, IF visual, …"""
 
 
 def atom_match(gate: int | None, first: int | None, second: int | None) -> float | None:
-    """Return how well an atom is realised: 0 without its gate, half for each part.
+    """Return how well an atom is drawn: 0 if its gate is 0, otherwise half for each of the two flags.
 
-    A match is known as soon as it can have one value only.
+    Flags may be unknown; the result is None unless it is the same for all their possible values.
 
     >>> atom_match(1, 1, 0), atom_match(0, 1, 1), atom_match(1, 0, 0)
     (0.5, 0.0, 0.0)
@@ -54,7 +54,7 @@ def mean_if_known(values: Iterable[float | None]) -> float | None:
 
 
 def precision(supported: int, unexpected: int) -> float | None:
-    """Return the share of drawn content that prompt or reference support; None if nothing is drawn.
+    """Return the share of drawn content that prompt or reference supports; None if nothing was drawn.
 
     >>> precision(3, 1), precision(0, 2), precision(0, 0)
     (0.75, 0.0, None)
@@ -73,7 +73,7 @@ def overall_precision(parts: Sequence[float | None]) -> float | None:
 
 
 def score_atoms(atoms: Atoms, marks: Sequence[Mark]) -> dict[str, float | None]:
-    """Return the scores of one drawing; ``sp`` only if the marks determine all its parts."""
+    """Return the scores of one drawing; ``sp`` is omitted unless the marks determine all its parts."""
     answers = values(marks)
     scores: dict[str, float | None] = {}
     for role, name in zip(ROLES, ("if", "re"), strict=True):
@@ -96,7 +96,7 @@ def score_atoms(atoms: Atoms, marks: Sequence[Mark]) -> dict[str, float | None]:
 
 
 def drawn(atoms: Atoms, marks: Sequence[Mark], modality: Modality) -> tuple[int, int] | None:
-    """Count realised gold atoms (with gate 1) and unexpected items; None if the marks do not tell."""
+    """Return the numbers of drawn gold atoms (gate 1) and of unexpected items; None if the marks leave them open."""
     answers = values(marks)
     gates = [answers.get(f"{modality}/{atom.id}/{PARTS[modality][0]}") for atom in atoms.of(modality)]
     items = sum(mark.criterion.startswith(f"unexpected/{modality}/") for mark in marks)
@@ -111,13 +111,13 @@ PARTS: Mapping[Modality, tuple[str, str, str]] = {
     "text": ("exact", "readable", "attached"),
     "relation": ("satisfied", "type", "direction"),
 }
-"""The gate of each modality, then its two parts."""
+"""Modality -> its gate and its two other flags."""
 LAYOUT = ("panel_structure", "panel_count", "global_layout")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 
 
 def normalize_text(text: str) -> str:
-    """Normalise a text: case, blanks, look-alike forms, and punctuation at both ends.
+    """Return a text with normalised case, blanks and look-alike characters, without punctuation at the ends.
 
     >>> normalize_text(" “Golgi\\n APPARATUS”. ") == normalize_text("golgi apparatus")
     True
@@ -127,7 +127,7 @@ def normalize_text(text: str) -> str:
 
 
 def read_verification(atoms: Atoms, text: str) -> list[Mark]:
-    """Read a verification into marks: every gold atom answered once, by its id.
+    """Return the marks in a verification, which must answer every gold atom once, by its id.
 
     Raises:
         Unreadable: An atom is missing, unknown or answered twice, or a flag is neither 0 nor 1.
@@ -163,9 +163,9 @@ def _atoms(atoms: Atoms, modality: Modality, answers: object) -> list[Mark]:
 
 
 def read_unexpected(text: str) -> list[Mark]:
-    """Read a list of unexpected content into marks: for each modality whether there is none, then each item.
+    """Return the marks in a list of unexpected content: for each modality whether there is none, then each item.
 
-    Items are identified by modality, text and place; a repeated item is counted once.
+    Items are identified by modality, text and place; repeated items count once.
 
     Raises:
         Unreadable: There is no list, or an item lacks its modality, its text or its place.

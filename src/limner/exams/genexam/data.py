@@ -30,13 +30,13 @@ class ScoringPoint(FrozenModel):
 
 
 class ScoringPointsRubric(FrozenModel):
-    """The weighted points that a drawing is marked by; the weights sum to 1."""
+    """The weighted scoring points for marking a drawing; the weights sum to 1."""
 
     scoring_points: tuple[ScoringPoint, ...]
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """The weight of every point, by its criterion."""
+        """The weight of each point, by criterion id."""
         return {f"point/{n}": point.score for n, point in enumerate(self.scoring_points, 1)}
 
     @field_validator("scoring_points")
@@ -66,7 +66,7 @@ def read(folder: Path, name: str = "genexam") -> Exam[ScoringPointsRubric]:
     """Read the exam under `folder`.
 
     Raises:
-        DataError: With file, line and id of everything that is wrong.
+        DataError: Something is wrong; the message has file, line and id of every problem.
     """
     questions = read_questions(folder / ANNOTATIONS, Annotation, lambda row, _file: [_question(row, folder)])
     notes = _notes(absent_references(questions), len(questions))
@@ -111,7 +111,7 @@ def write(
 
     Args:
         folder: The exam's data folder.
-        items: With ``image``, ``prompt``, ``scoring_points``, ``taxonomy``, ``difficulty`` and ``img_type``.
+        items: Mappings with ``image``, ``prompt``, ``scoring_points``, ``taxonomy``, ``difficulty`` and ``img_type``.
         save: Saves a picture in the folder, by its hash and path.
     """
     numbers: Counter[str] = Counter()
@@ -151,7 +151,7 @@ def read_results(folder: Path) -> Iterator[ImportedReply]:
     """Yield every result under `folder`, ordered by file name.
 
     Raises:
-        DataError: A file that cannot belong to any question.
+        DataError: A file cannot belong to any question.
     """
     files = sorted(folder.rglob("*.json"))
     if not files:
@@ -176,6 +176,6 @@ def _text(reply: dict[str, object]) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # Half of a surrogate pair has no UTF-8: such a reply is kept with escapes.
+        # UTF-8 cannot encode half of a surrogate pair, so such a reply is kept with escapes.
         return json.dumps(reply)
     return text

@@ -1,4 +1,4 @@
-"""GenExam's protocol: one ask per drawing, weighted points, three ratings, a strict and a relaxed score."""
+"""GenExam's protocol: one ask per drawing, weighted points and three ratings, a strict and a relaxed score."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RATINGS = {
     "readability": ("Clarity and Readability", "Readability"),
     "logic": ("Logical Consistency",),
 }
-"""Our names of the ratings, and their names in replies."""
+"""Our names of the ratings -> their names in replies."""
 BEST = dict.fromkeys(RATINGS, 2)
 """The best value of each rating."""
 
@@ -56,7 +56,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
         return points_criteria + [Criterion(name, RATINGS[name][-1], "rating", 2) for name in RATINGS]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """Return the templates: main, reference, shape, and caption if used; or the release's."""
+        """Return the templates of the instructions, the reference, the shape and any caption, or the release's."""
         if variant.released:
             return variant.released
         how = variant.options.get("reference", "image")
@@ -73,7 +73,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
     def asks(
         self, question: Question[ScoringPointsRubric], image: str, evidence: Evidence, variant: Variant
     ) -> list[Ask]:
-        """Return one ask: the text, the drawing, and (by option) the reference."""
+        """Return one ask, with the text, the drawing and, depending on an option, the reference."""
         how = variant.options.get("reference", "image")
         text = (
             _release_instructions(question, variant)
@@ -88,7 +88,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
         return [Ask("mark", tuple(shown), tuple(self.criteria(question)), contract)]
 
     def marks(self, question: Question[ScoringPointsRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """Return the reply's answers and ratings, according to `reading`."""
+        """Return the marks from the reply's answers and ratings, interpreted according to `reading`."""
         parse = loads if reading == "careful" else release_loads
         try:
             text = only_reply(replies, {"mark"}).text
@@ -99,8 +99,8 @@ class GenExam(Protocol[ScoringPointsRubric]):
     def scores(
         self, question: Question[ScoringPointsRubric], marks: Sequence[Mark], evidence: Evidence
     ) -> dict[str, float | None]:
-        """Compute the scores, rounded like the release: points to 4 decimals, relaxed to 3 before the percentage."""
-        # Plain loops, because hundreds of thousands of drawings are scored.
+        """Return the scores, rounded as in the release: points to 4 decimals, relaxed to 3 before the percentage."""
+        # Plain loops are used for speed, because hundreds of thousands of drawings are scored.
         answers = values(marks)
         scores: dict[str, float | None] = {"strict": None, "relaxed": None, "semantic": None}
         missed, met, settled = False, 0.0, True
@@ -123,7 +123,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
             if rated:
                 parts = self.weights["relaxed"]
                 relaxed = semantic * parts["semantic"]
-                for name in BEST:  # In the release's order of addition: the last bits affect rounding.
+                for name in BEST:  # The release's order of addition matters, because the last bits affect rounding.
                     relaxed += answers[name] * parts[name] / 2
                 scores["relaxed"] = round(round(relaxed, 3) * 100, 1)
         return scores
@@ -149,7 +149,7 @@ def _own_instructions(question: Question[ScoringPointsRubric], evidence: Evidenc
 
 
 def _release_instructions(question: Question[ScoringPointsRubric], variant: Variant) -> str:
-    """Return the judge's instructions of the release's script: the points as a Python list."""
+    """Return the judge's instructions as the release's script writes them, with the points as a Python list."""
     points = [point.question for point in question.rubric.scoring_points]
     return variant.prompts.fill("released", prompt=question.prompt, scoring_points=str(points))
 
@@ -168,7 +168,7 @@ def _require_text(reply: str) -> str:
 
 
 def release_loads(text: str) -> object:
-    """Parse a reply like the release: JSON or a Python literal, bare or in the last ``json`` fence."""
+    """Parse a reply as the release does: JSON or a Python literal, bare or in the last ``json`` fence."""
     body = text.split("```json")[-1].split("```")[0].strip()
     check_length(body)
     try:
@@ -189,7 +189,7 @@ def read_marks(count: int, text: str, parse: Callable[[str], object], both_names
     """Return the marks in a reply on `count` scoring points.
 
     Raises:
-        Unreadable: The reply does not keep the contract; says how.
+        Unreadable: The reply breaks the contract; the message says how.
     """
     body = parse(text)
     if not isinstance(body, Mapping):
@@ -211,10 +211,10 @@ def read_marks(count: int, text: str, parse: Callable[[str], object], both_names
 
 
 def check_reply(count: int, text: str, *, released: bool) -> list[Mark]:
-    """Return the marks of a valid reply; with the release's wording, its own reader's form is valid too.
+    """Return the marks of a valid reply; with the release's wording, replies that its own parser reads are valid too.
 
     Raises:
-        Unreadable: The reply does not keep the contract; says how.
+        Unreadable: The reply breaks the contract; the message says how.
     """
     try:
         return read_marks(count, text, loads, both_names=True)

@@ -1,4 +1,4 @@
-"""MMMG: knowledge images, marked by knowledge graphs."""
+"""MMMG: knowledge images, marked against knowledge graphs."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Analyses of MMMG's paper: failures, recovery of each level, and remarks; and its plots. Pure."""
+"""Analyses of MMMG's paper: failures, recovery by level, remarks, and plots. Pure."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from .data import LEVELS
 from .replies import MISSING
 
 LOW_SCORE = 0.5
-"""The highest MMMG-Score of a failed drawing."""
+"""The maximum MMMG-Score of a failed drawing."""
 LIMITS = {
     "readability": ("readability", 0.5),
     "entity": ("entity_recall", 0.3),
     "dependency": ("dependency_accuracy", 0.4),
 }
-"""Kinds of failure -> the score that shows it, and the highest value that counts as failure."""
+"""Kind of failure -> the score that shows it, and the maximum value that counts as a failure."""
 RECOVERED = ("fidelity_release", "u_acc")
 """The scores that measure how well a graph is recovered."""
 
 
 def failures(rows: Sequence[Row], score: str) -> dict[str, Any]:
-    """Count the drawings that score low, and the share with each kind of failure; a drawing can have several."""
+    """Return the numbers of all and of low-scoring drawings, and the share of the latter with each kind of failure.
+
+    A drawing can have several kinds of failure.
+    """
     scored = [(row.scores, value) for row in rows if (value := row.scores.get(score)) is not None]
     low = [scores for scores, value in scored if value <= LOW_SCORE]
     shares: dict[str, Any] = {"drawings": len(scored), "low": len(low)}
@@ -37,9 +40,9 @@ def failures(rows: Sequence[Row], score: str) -> dict[str, Any]:
 
 
 def recovery_by_level(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
-    """Return level -> drawings and the mean of each metric; levels without a drawing are omitted.
+    """Return level -> the number of drawings and the mean of each metric; levels without drawings are omitted.
 
-    For references, this is the paper's test of self-consistency.
+    Applied to references, this is the paper's self-consistency test.
     """
     levels = {}
     for level in LEVELS:
@@ -54,7 +57,7 @@ def recovery_by_level(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
 
 
 def describe_counters(rows: Sequence[Row]) -> list[str]:
-    """Return who counted the regions, if the counts were not imported."""
+    """Return remarks on the backends that counted regions, unless the counts were imported."""
     texts = []
     for who, drawings, papers in summarize_backends((row.evidence for row in rows), REGIONS):
         of = "" if drawings == len(rows) else f" on {drawings} of {len(rows)} drawings"
@@ -89,11 +92,11 @@ def remarks(rows: Sequence[Row]) -> list[str]:
 
 
 LOW_SCORES = ("mmmg_release", "mmmg_exact")
-"""The scores that the analysis of failures is made for."""
+"""The scores for which failures are analysed."""
 
 
 def failures_plot(source: PlotSource) -> Grid:
-    """Return the share of each kind of failure among drawings that score low.
+    """Return the share of each kind of failure among low-scoring drawings.
 
     Raises:
         UsageError: No drawing has the score.
@@ -112,10 +115,10 @@ def failures_plot(source: PlotSource) -> Grid:
 
 
 def regions(source: PlotSource) -> Histograms:
-    """Return the counts of regions in each drawing, and the two limits of readability.
+    """Return the number of regions in each drawing, and the two limits of readability.
 
     Raises:
-        UsageError: Nobody has counted.
+        UsageError: No regions were counted.
     """
     least, most = source.protocol.constants["n_min"], source.protocol.constants["n_max"]
     counts = source.measured(REGIONS)

@@ -1,4 +1,4 @@
-"""MMMG's data: Parquet files or JSON lines, one knowledge graph a row."""
+"""MMMG's data: Parquet files or JSON lines, with one knowledge graph per row."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class KnowledgeGraph(FrozenModel):
 
 
 class GraphRubric(KnowledgeGraph):
-    """The entities and dependencies that a drawing is marked by, and their explanation."""
+    """The entities and dependencies against which a drawing is marked, and their explanation."""
 
     annotation: Words = ""
 
 
 class GraphRow(BaseModel):
-    """One row of the release; column names in any case."""
+    """One row of the release; the case of column names does not matter."""
 
     key: Id = Field(min_length=1, max_length=200)
     education: str
@@ -84,9 +84,9 @@ class GraphRow(BaseModel):
         return _LEVELS[name.lower()]
 
     def tags(self) -> dict[str, str]:
-        """Return level and discipline: the second part of the key, or else a column of that name.
+        """Return level and discipline, which is the second part of the key or else the column of that name.
 
-        An exam made by a build also has each question's concept, and whether its picture is real or synthetic.
+        An exam made by a build also has tags for the concept, and for whether the picture is real or synthetic.
         """
         parts = self.key.split("_")
         discipline = parts[1] if len(parts) > 1 and parts[1] else self.discipline
@@ -99,10 +99,10 @@ class GraphRow(BaseModel):
 
 
 def read(path: Path, name: str = "mmmg") -> Exam[GraphRubric]:
-    """Read the exam in a file (``*.parquet``, JSON lines), or in all such files of a folder.
+    """Read the exam from a file (Parquet or JSON lines), or from all such files in a folder.
 
     Raises:
-        DataError: With file, line (of Parquet: row) and id of everything that is wrong.
+        DataError: Something is wrong; the message has file, line (in Parquet, row) and id of every problem.
         UsageError: A file is Parquet, and polars is not installed.
     """
     files = files_under(path, "*.parquet", "*.jsonl")
@@ -170,7 +170,7 @@ class EmbeddedImage:
 
 
 def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number, from 1 up, and the columns of each row; images are `EmbeddedImage` or None.
+    """Yield the number, starting from 1, and the columns of each row; images are `EmbeddedImage` or None.
 
     Raises:
         DataError: The file is not a valid Parquet file.
@@ -196,7 +196,7 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 @lru_cache(maxsize=1)
 def _images(file: Path, column: str) -> list[bytes | None]:
-    """Return the images of one column; only one file's images are held at a time."""
+    """Return the images of one column; only those of one file are kept in memory."""
     import polars
 
     return polars.read_parquet(file, columns=[column])[column].struct.field("bytes").to_list()
@@ -208,12 +208,12 @@ FILE = "mmmg.jsonl"
 def write(
     folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]
 ) -> Mapping[str, Sequence[str]]:
-    """Write one line for each item, and its reference image; return each item's key.
+    """Write a line and the reference image for each item; return each item's key.
 
     Args:
         folder: The exam's data folder.
-        items: With ``image``, ``prompt``, ``level``, ``discipline``, ``concept``, ``elements``, ``dependencies`` and
-            ``definitions``.
+        items: Mappings with ``image``, ``prompt``, ``level``, ``discipline``, ``concept``, ``elements``,
+            ``dependencies`` and ``definitions``.
         save: Saves a picture in the folder, by its hash and path.
     """
     numbers: Counter[str] = Counter()
@@ -250,7 +250,7 @@ def graph_record(item: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def annotation(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the explanations shown to a judge beside the graph."""
+    """Return the explanations that a judge is shown with the graph."""
     return {
         "Definitions": item["definitions"],
         "Element Explanation": [entry["why"] for entry in item["elements"]],

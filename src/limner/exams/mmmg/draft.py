@@ -1,7 +1,7 @@
-"""Drafts of knowledge graphs by models or reviewers: parsed, fixed where safe, and checked against the paper's rules.
+"""Drafts of knowledge graphs by models or reviewers: parsed, repaired if safe, and checked by the paper's rules.
 
-The rules: six relations, declared entities, no entity alone, ``change()`` around an entity, and one explanation for
-each element and dependency. A relation of n entities becomes n - 1 of two. Pure.
+The rules: only the six relations, only declared entities, no isolated entity, ``change()`` only around an entity, and
+one explanation for each element and dependency. A relation of n entities is split into n - 1 relations of two. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from . import exact, graph
 
 RELATIONS = ("Defines", "Entails", "Causes", "Contains", "Requires", "TemporalOrder")
 CHAINED = "TemporalOrder"
-"""The relation in which each entity precedes the next; in others the first relates to each of the others."""
+"""The relation in which each entity precedes the next; in others, the first one relates to each of the rest."""
 CHANGE = re.compile(r"change\s*\(\s*(.+?)\s*\)", re.IGNORECASE)
 _RELATIONS = {name.lower(): name for name in RELATIONS}
 MAX_PARTS = 12
@@ -27,7 +27,7 @@ MAX_PARTS = 12
 
 @dataclass(frozen=True)
 class Link:
-    """A parsed dependency: two declared entities, each perhaps by its change."""
+    """A parsed dependency between two declared entities, or their changes."""
 
     relation: str
     first: str
@@ -35,7 +35,7 @@ class Link:
     changes: tuple[bool, bool] = (False, False)
 
     def __str__(self) -> str:
-        """Return the dependency in the data's form."""
+        """Return the dependency as written in the data."""
         ends = (f"change({name})" if yes else name for name, yes in zip(self.ends, self.changes, strict=True))
         return f"{self.relation}({', '.join(ends)})"
 
@@ -49,10 +49,10 @@ def read_graph(draft: Mapping[str, Any]) -> dict[str, Any]:
     """Return a build item's fields: ``elements`` and ``dependencies`` with explanations, ``definitions``, ``links``.
 
     Args:
-        draft: As the paper has it, with ``Visual Components`` and ``Key Knowledge``, or those fields themselves.
+        draft: A draft in the paper's form, with ``Visual Components`` and ``Key Knowledge``, or with the above fields.
 
     Raises:
-        Unreadable: With all that is wrong.
+        Unreadable: The draft has faults, which the message lists.
     """
     read_shape = _read_paper_shape if "Visual Components" in draft else _read_item_shape
     elements, dependencies, definitions = read_shape(draft)
@@ -73,7 +73,7 @@ Explained = list[tuple[str, str]]
 def check_graph(
     elements: Sequence[tuple[str, str]], dependencies: Sequence[tuple[str, str]], definitions: str
 ) -> tuple[list[tuple[Link, str]], list[DraftFault]]:
-    """Return the readable dependencies, those of many entities split, and all faults."""
+    """Return the readable dependencies, split into pairs of entities, with explanations; and all faults."""
     names = [name for name, _ in elements]
     faults = list(_elements(names))
     if not definitions:
@@ -105,7 +105,7 @@ class UnreadDependency(ValueError):
 
 
 def read_dependency(text: str, names: Sequence[str]) -> list[Link]:
-    """Return the links that a dependency stands for; n entities make n - 1 links.
+    """Return the links of a dependency; n entities make n - 1 links.
 
     >>> [str(link) for link in read_dependency("contains(Cell, nucleus, Wall)", ["cell", "nucleus", "wall"])]
     ['Contains(cell, nucleus)', 'Contains(cell, wall)']
@@ -113,7 +113,7 @@ def read_dependency(text: str, names: Sequence[str]) -> list[Link]:
     ['Causes(change(price), change(demand))']
 
     Raises:
-        UnreadDependency: It is none of the six relations over declared entities.
+        UnreadDependency: It is not one of the six relations between declared entities.
     """
     head, bracket, inner = text.strip().partition("(")
     if not bracket or not inner.endswith(")"):
@@ -139,7 +139,7 @@ def read_dependency(text: str, names: Sequence[str]) -> list[Link]:
 
 
 def _ends(parts: Sequence[str], declared: Mapping[str, str]) -> list[tuple[str, bool]] | None:
-    """Return the entities of comma-separated parts; a name may itself contain commas."""
+    """Return the entities in comma-separated parts, allowing for names that contain commas."""
     if not parts:
         return []
     for n in range(1, len(parts) + 1):

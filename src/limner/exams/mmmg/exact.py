@@ -1,7 +1,8 @@
 """The fidelity of MMMG's paper: the minimum edit distance between the shown and the reference graph. Pure.
 
-Endpoints are resolved once, in the full reference graph, so that the shown graph is always a part of it. The minimum
-distance is then simply what is missing. The order of items does not matter, and another yes never lowers the fidelity.
+Endpoints are resolved once, in the full reference graph, so that the shown graph is always a subgraph of it, and the
+minimum distance is the number of missing parts. The order of items does not matter, and another yes never lowers the
+fidelity.
 The release resolves endpoints differently, so this is neither an upper nor a lower bound of its fidelity.
 """
 
@@ -17,12 +18,12 @@ from .graph import directed_edges, resolve_endpoint, unwrap_change
 
 @dataclass(frozen=True)
 class ReferenceGraph:
-    """A reference graph by the items that make it.
+    """A reference graph, with the nodes and edges of each item.
 
     Attributes:
-        nodes: For each entity the number of its node; names that differ in case alone share one.
-        edges: For each dependency its edges, as pairs of node numbers; none where an endpoint is not clear.
-        size: Nodes and edges, each counted once.
+        nodes: The node number of each entity; names that differ only in case share one.
+        edges: The edges of each dependency, as pairs of node numbers; empty if an endpoint is unclear.
+        size: The number of distinct nodes and edges.
     """
 
     nodes: tuple[int, ...]
@@ -34,8 +35,8 @@ class ReferenceGraph:
 def resolve(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> ReferenceGraph:
     """Return the reference graph of these items.
 
-    Unlike the released scorer, this accepts commas without a blank, and names with a comma if only one way to split
-    them leads to entities.
+    Unlike the released scorer, this accepts commas without a blank, and names that contain a comma if only one way of
+    splitting leads to entities.
 
     >>> resolve(("Salt", "Water, warm"), ("Contains(water, warm,salt)",)).edges
     (((1, 0),),)
@@ -65,17 +66,17 @@ def _edges(dependency: str, names: list[str]) -> list[tuple[str, str]]:
 
 
 def _cuts(inner: str) -> Iterator[tuple[str, str]]:
-    """Yield both sides of every comma."""
+    """Yield the text before and after each comma, without ``change()``."""
     for comma in re.finditer(",", inner):
         first, second = inner[: comma.start()], inner[comma.end() :]
         yield unwrap_change(first.strip()).strip(), unwrap_change(second.strip()).strip()
 
 
 def similarity(reference: ReferenceGraph, elements: Sequence[object], dependencies: Sequence[object]) -> float:
-    """Return 1 minus the least distance over the size of both graphs, for items that are true or false.
+    """Return 1 minus the minimum distance over the total size of both graphs, given whether each item is shown.
 
-    A dependency counts only if both its entities do. With sizes in nodes and edges, this is twice the size of the shown
-    graph over the sum of both sizes; 0 for two empty graphs.
+    A dependency counts only if both its entities do. The result is twice the size of the shown graph over the sum of
+    both sizes, in nodes and edges; 0 for two empty graphs.
     """
     present = {node for node, yes in zip(reference.nodes, elements, strict=True) if yes}
     shown = {

@@ -1,7 +1,7 @@
 """Knowledge graphs as MMMG's released scorer builds and compares them, with all its quirks. Pure.
 
-The reference graph has every entity and dependency, the generated one those judged yes; both are built by the same
-rules. The distance is not the minimum: it is the first value that networkx's optimising search yields.
+The reference graph has all entities and dependencies, the generated one those judged yes; both are built by the same
+rules. The distance is not the minimum but the first value that networkx's optimising search yields.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class ReleaseGraph:
 
     @property
     def size(self) -> int:
-        """Nodes and edges together."""
+        """The number of nodes and edges."""
         return len(self.nodes) + len(self.edges)
 
 
 def build(elements: Mapping[str, object], dependencies: Mapping[str, object]) -> ReleaseGraph:
     """Return the graph of the items that are true.
 
-    Names are lower-cased, so that names differing only in case are one node. Endpoints are looked up among the nodes of
-    this graph: with fewer nodes an ambiguous endpoint can become clear, and the generated graph then has an edge that
-    the reference lacks.
+    Names are lower-cased, so that names that differ only in case become one node. Endpoints are looked up among the
+    nodes of this graph: with fewer nodes, an ambiguous endpoint can become clear, and the generated graph then has an
+    edge that the reference lacks.
 
     Raises:
         ScorerError: The released scorer stops with an error at a dependency judged yes.
@@ -51,7 +51,7 @@ def build(elements: Mapping[str, object], dependencies: Mapping[str, object]) ->
 
 
 def edge_ends(dependency: str) -> list[EdgeEnds]:
-    """Return the endpoints of a dependency's edges, in its own words.
+    """Return the endpoints of a dependency's edges, in lower case and without ``change()``.
 
     >>> edge_ends("Requires(boiler, Water)"), edge_ends("Defines(a, b)"), edge_ends("boiler needs water")
     ([('water', 'boiler')], [('a', 'b'), ('b', 'a')], [])
@@ -69,7 +69,7 @@ def edge_ends(dependency: str) -> list[EdgeEnds]:
 
 
 def directed_edges(relation: str, first: str, second: str) -> list[EdgeEnds]:
-    """Return the edges of a relation: Requires from second to first, Defines both ways, others first to second."""
+    """Return the edges of a relation: second to first for Requires, both ways for Defines, else first to second."""
     if relation.lower() == "requires":
         return [(second, first)]
     return [(first, second), (second, first)] if relation.lower() == "defines" else [(first, second)]
@@ -87,7 +87,8 @@ def unwrap_change(endpoint: str) -> str:
 def resolve_endpoint(endpoint: str, nodes: Sequence[str]) -> str | None:
     """Return the node that an endpoint means, or None if there is none or more than one.
 
-    That is the node of its name, else the only one that contains it or, if it has a blank, is contained in it.
+    This is the node with the same name, else the only one that contains the name or, if the name has a blank, is
+    contained in it.
     """
     if endpoint in nodes:
         return endpoint
@@ -99,10 +100,10 @@ def resolve_endpoint(endpoint: str, nodes: Sequence[str]) -> str | None:
 def distance(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
     """Return the first value of networkx's ``optimize_graph_edit_distance(reference, generated)``.
 
-    Substituting a node costs nothing, so nodes are paired by position: with equal numbers each with its counterpart;
-    otherwise the first reference node is deleted, the others up to the number of generated nodes are paired with their
-    counterparts, the next one with the first generated node, and the rest are deleted. Edges that do not match cost 1
-    each, as does each deleted node. With self-loops networkx can find better pairs, so it is called itself.
+    Substituting a node costs nothing, so nodes are paired by position. If both graphs have equally many, each is paired
+    with its counterpart. Otherwise the first reference node is deleted, the others up to the number of generated nodes
+    are paired with their counterparts, the next one with the first generated node, and the rest are deleted. Each edge
+    that does not match and each deleted node costs 1. With self-loops networkx can find better pairs, so it is called.
     """
     if any(source == target for source, target in reference.edges | generated.edges):
         return _networkx_distance(reference, generated)
@@ -125,7 +126,7 @@ def _networkx_distance(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
 
 
 def to_networkx(graph: ReleaseGraph) -> Any:
-    """Return the graph as a networkx graph with nodes in order."""
+    """Return the graph as a networkx graph, with nodes in the same order."""
     import networkx
 
     made = networkx.DiGraph()
@@ -135,7 +136,7 @@ def to_networkx(graph: ReleaseGraph) -> Any:
 
 
 def similarity(reference: ReleaseGraph, generated: ReleaseGraph) -> float:
-    """Return 1 minus the distance over the size of both graphs; 0 for two empty graphs."""
+    """Return 1 minus the distance over the total size of both graphs; 0 for two empty graphs."""
     size = reference.size + generated.size
     return 1 - distance(reference, generated) / size if size else 0.0
 

@@ -1,4 +1,4 @@
-"""Layout of a knowledge graph in layers: positions of boxes and arrows. The page colours what was shown."""
+"""Layered layout of a knowledge graph: positions of boxes and arrows, which the page colours by what was shown."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from . import exact
 from .data import GraphRubric
 
 LETTER, LINE, PAD = 7.2, 17, 10
-"""Width of a letter, height of a line, and padding around the text, in the drawing's units."""
+"""The width of a letter, the height of a line, and the padding around text, in the drawing's units."""
 GAP, BETWEEN = 28, 58
-"""Gaps between boxes of a row, and between rows."""
+"""The gaps between boxes of a row, and between rows."""
 WIDEST = 900
 """The maximum width of a row; a wider one is split."""
 SIDE = 46
-"""Room at both sides for arrows that run around the boxes."""
+"""The room on both sides for arrows that run around boxes."""
 LINES, WORDS = 3, 20
-"""Maximum lines and letters per line of a box; a longer name ends in an ellipsis."""
+"""The maximum numbers of lines in a box and of letters in a line; a longer name ends in an ellipsis."""
 
 NodePair = tuple[int, int]
 
@@ -34,9 +34,9 @@ def graph(question: Question[GraphRubric]) -> dict[str, Any]:
     """Return the layout of a question's reference graph.
 
     Returns:
-        ``width``, ``height``; ``nodes`` with the numbers of the ``entities`` that are this node; ``edges`` with the
-        number of the ``dependency`` each stands for, from 0, and ``both`` where it points both ways. ``lost`` lists
-        dependencies that name no entity of the graph.
+        ``width`` and ``height``; ``nodes``, each with the indices of its ``entities``; ``edges``, each with the index
+        of its ``dependency`` and whether it points ``both`` ways; and ``lost``, the indices of dependencies whose
+        endpoints are not clear.
     """
     rubric = question.rubric
     reference = exact.resolve(rubric.elements, rubric.dependencies)
@@ -50,7 +50,7 @@ def graph(question: Question[GraphRubric]) -> dict[str, Any]:
     nodes = [
         {"x": round(box.x, 1), "y": round(box.y, 1), "w": round(box.width, 1), "h": box.height, "lines": box.lines,
          "name": rubric.elements[entities[0]], "entities": entities}
-        for box, entities in zip(boxes, members, strict=False)  # Behind the entities' boxes come those of arrows.
+        for box, entities in zip(boxes, members, strict=False)  # The boxes of arrows follow those of entities.
     ]  # fmt: skip
     edges = [
         {"path": _path([boxes[n] for n in (a, *turns.get((a, b), ()), b)], boxes), "from": a, "to": b,
@@ -69,7 +69,7 @@ def _box(name: str) -> Box:
 
 
 def _place_boxes(boxes: list[Box], pairs: Sequence[NodePair]) -> tuple[float, float, dict[NodePair, list[int]]]:
-    """Position every box; return the size of the whole, and the bends of long arrows."""
+    """Position all boxes; return the total width and height, and the bends of long arrows."""
     layers = _layers(len(boxes), pairs)
     links, turns = _link_layers(layers, pairs, boxes)
     rows = _split_rows(order_layers(layers, links), boxes)
@@ -85,7 +85,7 @@ def _place_boxes(boxes: list[Box], pairs: Sequence[NodePair]) -> tuple[float, fl
 def _link_layers(
     layers: list[list[int]], pairs: Sequence[NodePair], boxes: list[Box]
 ) -> tuple[list[NodePair], dict[NodePair, list[int]]]:
-    """Add an empty box in each layer that an arrow passes, so that no arrow runs behind an entity's box."""
+    """Add an empty box to each layer that an arrow crosses, so that no arrow runs behind an entity's box."""
     depth = {n: place for place, layer in enumerate(layers) for n in layer}
     links, turns = [], {}
     for source, target in dict.fromkeys(pairs):
@@ -100,7 +100,7 @@ def _link_layers(
 
 
 def _layers(count: int, pairs: Sequence[NodePair]) -> list[list[int]]:
-    """Return the nodes in layers; those without any pair come last."""
+    """Return the nodes in layers; unconnected ones come last."""
     linked = {n for pair in pairs for n in pair}
     layers = layer_nodes([n for n in range(count) if n in linked], pairs)
     alone = [n for n in range(count) if n not in linked]
@@ -121,7 +121,7 @@ def _split_rows(layers: Sequence[Sequence[int]], boxes: Sequence[Box]) -> list[l
 
 
 def _path(through: Sequence[Box], boxes: Sequence[Box]) -> str:
-    """Return a curve between two boxes: straight down, above within a row, around a side when going up."""
+    """Return the path of an arrow: down through the layers, above the boxes within a row, around a side going up."""
     start, end = through[0], through[-1]
     if start is end:
         x, y = start.x + start.width / 2, start.y
@@ -139,14 +139,14 @@ def _path(through: Sequence[Box], boxes: Sequence[Box]) -> str:
     way = _side(start, end, boxes)
     x1, x2 = start.x + way * start.width / 2, end.x + way * end.width / 2
     between = [box for box in boxes if end.y - 1 <= box.y <= start.y + 1]
-    # The curve comes three quarters of the way to where its handles are.
+    # A Bézier curve reaches three quarters of the way to its handles.
     far = max(way * box.x + box.width / 2 for box in between) + 22
     handle = way * (max(way * x1, way * x2) + (far - max(way * x1, way * x2)) * 4 / 3)
     return f"M{x1:.0f} {start.y:.0f}C{handle:.0f} {start.y:.0f} {handle:.0f} {end.y:.0f} {x2:.0f} {end.y:.0f}"
 
 
 def _side(start: Box, end: Box, boxes: Sequence[Box]) -> int:
-    """Return right (1) or left (-1): the side with fewer boxes in the rows of both."""
+    """Return 1 for right or -1 for left, whichever side has fewer boxes in the rows of both ends."""
     beside = [0, 0]
     for end_box in (start, end):
         for other in boxes:

@@ -45,19 +45,19 @@ class Mmmg(Protocol[GraphRubric]):
     reply_tokens: Mapping[str, int] = {STRUCTURED: 3000, FREE: 2500}
 
     def criteria(self, question: Question[GraphRubric]) -> list[Criterion]:
-        """Return the entities, each met if its name appears in the drawing, then the dependencies."""
+        """Return the entities, with their names as labels, then the dependencies."""
         kinds = [(id, text, id.partition("/")[0]) for id, text in _items(question).items()]
         return [Criterion(*each, labels=(each[1],) if each[2] == "entity" else ()) for each in kinds]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """Return the templates' names: instructions, meaning of relations and form of the reply; or the release's."""
+        """Return the templates of the instructions, the relations and the form of the reply, or the release's."""
         return variant.released or ("mark", f"relations-{variant.options['template']}", f"reply-{variant.name}")
 
     def asks(self, question: Question[GraphRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
         """Return one ask: the text, then the drawing at full size."""
         items, free = _items(question), variant.name == "free-text"
         text = _released(question, variant) if variant.released else self._worded(question, variant)
-        # A reply that breaks the contract after the last try is kept: the readings interpret it differently.
+        # A reply that still breaks the contract after the last attempt is kept, and each reading interprets it.
         parse = partial(require_some if free else require_complete, items)
         contract, name = Contract(parse, None if free else SCHEMA, required=False), FREE if free else STRUCTURED
         return [Ask(name, (Text(text), Picture(image)), tuple(self.criteria(question)), contract)]
@@ -77,7 +77,7 @@ class Mmmg(Protocol[GraphRubric]):
         )
 
     def marks(self, question: Question[GraphRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """Return the reply's answers as marks, interpreted according to `reading`."""
+        """Return the marks from the reply's answers, interpreted according to `reading`."""
         items = _items(question)
         try:
             reply = only_reply(replies, (STRUCTURED, FREE))
@@ -88,7 +88,7 @@ class Mmmg(Protocol[GraphRubric]):
     def scores(
         self, question: Question[GraphRubric], marks: Sequence[Mark], evidence: Evidence
     ) -> dict[str, float | None]:
-        """Return unrounded scores. Fidelity requires an answer for every item, the MMMG score also a region count."""
+        """Return unrounded scores; fidelity requires an answer for every item, the MMMG score also a region count."""
         answers, rubric = values(marks), question.rubric
         entities = [answers.get(f"entity/{n}") for n in range(1, len(rubric.elements) + 1)]
         dependencies = [answers.get(f"dependency/{n}") for n in range(1, len(rubric.dependencies) + 1)]
@@ -105,13 +105,13 @@ class Mmmg(Protocol[GraphRubric]):
         return super().nothing(question) | {"readability": 0.0, "mmmg_release": 0.0, "mmmg_exact": 0.0}
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
-        """Return the parts of every score, and for some scores those of the drawing's level as well."""
+        """Return the parts of every score; for some scores, also those of the drawing's level."""
         parts = super().parts(row)
         level = row.question.tags.get("level", "")
         return parts | {f"{name}{LEVEL}{level}": parts[name] for name in AVERAGED if name in parts}
 
     def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the means, and for some scores the mean of the levels' means."""
+        """Return the means; for some scores, also the mean of the levels' means."""
         return with_level_averages(means)
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class Mmmg(Protocol[GraphRubric]):
 
 
 def _released(question: Question[GraphRubric], variant: Variant) -> str:
-    """Return the input as the released script writes it: the graph as JSON, then its explanation on a new line."""
+    """Return the text as the released script writes it: the graph as JSON, then its explanation on a new line."""
     rubric = question.rubric
     graph = {"elements": rubric.elements, "dependencies": rubric.dependencies}
     text = f"{json.dumps(graph, ensure_ascii=False)}\n{rubric.annotation}"
@@ -141,14 +141,14 @@ def _items(question: Question[GraphRubric]) -> Items:
 
 
 def _listed(items: Sequence[str], free: bool) -> str:
-    """List items, numbered if the judge answers by number, with dashes if it repeats the item's text."""
+    """Return a list of items: numbered if the judge answers by number, with dashes if it repeats the item's text."""
     return "\n".join(f"- {item}" if free else f"{n}. {item}" for n, item in enumerate(items, 1)) or "(There is none.)"
 
 
 AVERAGED = ("mmmg_release", "mmmg_exact", "fidelity_release", "fidelity_exact")
 """The scores that also have a mean over the levels' means, as in the paper's tables."""
 LEVEL = "@"
-"""The separator between a score's name and a level in the names of parts."""
+"""The separator between score and level in the names of parts."""
 Answers = Sequence[int | None]
 
 
@@ -205,9 +205,9 @@ def release_graph(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> g
 
 
 def with_level_averages(means: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the means without those of levels, adding ``…_avg`` for some scores: the unweighted mean over levels.
+    """Return the means, with those of levels replaced by ``…_avg``, their unweighted mean.
 
-    Works on numbers and on arrays of resamples, in which a level may be missing (NaN).
+    This works on numbers and on arrays of resamples, in which a level may be missing (NaN).
 
     >>> with_level_averages({"mmmg_exact": 0.3, "mmmg_exact@PhD": 0.2, "mmmg_exact@preschool": 0.6})
     {'mmmg_exact': 0.3, 'mmmg_exact_avg': 0.4}

@@ -12,9 +12,9 @@ from ...core.marks import Mark
 from ...core.protocol import Reading
 
 STRUCTURED, FREE = "mark", "checklist"
-"""The names of the two asks, which decide how a reply is read."""
+"""The names of the two kinds of ask, which determine how a reply is read."""
 MISSING = "missing"
-"""The source of a mark for a missing answer, in readings that count it as no."""
+"""The source of the mark for a missing answer, in readings that count it as no."""
 PARTS = {"entities": "entity", "dependencies": "dependency"}
 ANSWERS = {"yes": 1, "no": 0, "true": 1, "false": 0}
 MAX_REASON_CHARS = 400
@@ -28,17 +28,18 @@ SCHEMA = object_schema({"description": _WORDS, "entities": _ITEMS, "dependencies
 Items = Mapping[str, str]
 """Criterion id -> the item's text, entities first, in the order of the rubric."""
 ItemAnswers = dict[str, list[tuple[int, str]]]
-"""Criterion id -> every answer given to it, with its reason."""
+"""Criterion id -> all answers given to it, each with its reason."""
 
 
 def read_answers(items: Items, ask: str, text: str, reading: Reading) -> list[Mark]:
     """Return one mark per item.
 
-    Careful: an item without an answer, or with answers that contradict each other, is unread. Paper and release: the
-    last answer counts, and no answer is a no; release takes free text by the released parser's own rules.
+    In the reading ``careful``, an item without an answer or with contradictory answers is unread. In ``paper`` and
+    ``release``, the last answer counts and a missing answer means no; ``release`` reads free text by the rules of the
+    released parser.
 
     Raises:
-        Unreadable: A structured reply that is not an object, or an overlong text.
+        Unreadable: A structured reply is not an object, or the text is too long.
     """
     if ask == STRUCTURED:
         answers = read_structured(items, text)
@@ -53,7 +54,7 @@ def require_complete(items: Items, text: str) -> ItemAnswers:
     """Return the answers of a structured reply that answers every item.
 
     Raises:
-        Unreadable: Says which items have none, or two that contradict each other.
+        Unreadable: Answers are missing or contradictory; the message says which.
     """
     answers = read_structured(items, text)
     wrong = [f"{item} ({why})" for item in items if (why := _why_unclear(answers.get(item, [])))]
@@ -67,7 +68,7 @@ def require_some(items: Items, text: str) -> ItemAnswers:
     """Return the answers of a free-text reply, which must have at least one.
 
     Raises:
-        Unreadable: It has none.
+        Unreadable: There is no answer.
     """
     answers = read_free_text(items, text)
     if not answers:
@@ -91,7 +92,7 @@ def _why_unclear(answers: list[tuple[int, str]]) -> str | None:
 
 
 def read_structured(items: Items, text: str) -> ItemAnswers:
-    """Return the answers in a reply with the shape `SCHEMA`, whatever surrounds it."""
+    """Return the answers in a reply that contains an object of the shape `SCHEMA`."""
     body = loads(text)
     answers: ItemAnswers = {}
     for part, kind in PARTS.items():
@@ -114,10 +115,10 @@ _VERDICT = r"(?P<answer>yes|no|true|false)\b(?!\s*/)"
 
 
 def read_free_text(items: Items, text: str) -> ItemAnswers:
-    """Return the answers in free text, line by line, tolerant of form.
+    """Return the answers in free text, line by line, regardless of form.
 
-    Bullets and numbers of any kind, quotes, brackets and asterisks around item or answer, other blanks inside an item,
-    a dash, an arrow or a column of a table in place of the colon, true and false: all of these are form.
+    Accepted are bullets and numbers of any kind; quotes, brackets and asterisks around item or answer; other blanks
+    inside an item; a dash, an arrow or a table column instead of the colon; and true or false instead of yes or no.
     """
     check_length(text)
     names: dict[str, list[str]] = {}
@@ -141,15 +142,16 @@ def read_free_text(items: Items, text: str) -> ItemAnswers:
 
 
 def _normalize(text: str) -> str:
-    """Normalise spelling: lower case, single blanks, none beside brackets and commas."""
+    """Return a text in lower case with single blanks, and none next to brackets and commas."""
     return _JOINTS.sub(r"\1", " ".join(_ORNAMENT.sub("", text).casefold().split()))
 
 
 def read_released(items: Items, text: str) -> ItemAnswers:
     """Return the answers in free text as the released parser finds them.
 
-    Only at the start of a line: a bullet (star, hyphen, dot, or digits with a full stop) or none, backticks or none,
-    the item's exact text in any case, a colon, yes or no. A lone letter of those words is an answer too, and means no.
+    An answer is found only at the start of a line: an optional bullet (star, hyphen, dot, or digits with a full stop),
+    optional backticks, the item's exact text in any case, a colon, and yes or no. A single letter of these words also
+    counts as an answer, and means no.
     """
     check_length(text)
     plain = text.replace("**", "").replace("[yes]", "yes").replace("[no]", "no")
@@ -165,7 +167,7 @@ def read_released(items: Items, text: str) -> ItemAnswers:
 
 
 def _find_item(written: str, items: Items) -> str | None:
-    """Return the item with this text, exact case first; surrounding asterisks and backticks do not count."""
+    """Return the item with this text, preferably in the same case; surrounding asterisks and backticks are ignored."""
     bare = re.sub(r"[:：]$", "", written.strip().strip("*`")).strip()
     same: Sequence[str] = [item for item, name in items.items() if name == bare]
     same = same or [item for item, name in items.items() if name.lower() == bare.lower()]

@@ -1,4 +1,4 @@
-"""Import of results of MMMG's released scorer: one file per judged image, and one of region counts."""
+"""Import of results from MMMG's released scorer: one file per judged image, and one with region counts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .replies import FREE
 
 NAME = re.compile(r"[^_]+?__(?P<key>.+)__eval_by__(?P<judge>.+)\.json")
 _NUMBERED = re.compile(rf"\d_(?=(?:{'|'.join(LEVELS)})_)")
-"""The scorer puts a level's number before some keys when it looks for their images."""
+"""The number of a level, which the scorer puts before some keys when it looks for their images."""
 
 
 def read_results(folder: Path, regions: Path | None = None) -> Iterator[ImportedReply]:
-    """Yield each ``<level>__<key>__eval_by__<judge>.json`` under `folder`, with its region count if any.
+    """Yield the result in each ``<level>__<key>__eval_by__<judge>.json`` under `folder`, with its region count, if any.
 
     Raises:
-        DataError: There are none, they are of several judges, or the region counts cannot be read.
+        DataError: There are no results, they are of several judges, or the region counts cannot be read.
     """
     files = {file: match for file in sorted(folder.rglob("*.json")) if (match := NAME.fullmatch(file.name))}
     if not files:
@@ -45,12 +45,12 @@ def read_results(folder: Path, regions: Path | None = None) -> Iterator[Imported
 def _reply(body: Any, judge: str) -> str:
     if not isinstance(body, dict) or not isinstance(text := body.get(judge), str):
         raise ValueError(f"no reply under the judge's name, {judge!r}")
-    # Half of a surrogate pair has no UTF-8.
+    # UTF-8 cannot encode half of a surrogate pair.
     return text.encode("utf-8", "replace").decode()
 
 
 def read_regions(file: Path) -> dict[str, int]:
-    """Return the region counts of a file ``{key: {"region_count": n}}``; negative counts are dropped.
+    """Return the region counts in a file ``{key: {"region_count": n}}``, without negative ones.
 
     Raises:
         DataError: The file cannot be read, or a count is not a whole number.

@@ -1,4 +1,4 @@
-"""WorldGenBench: world knowledge and implicit reasoning, marked by a checklist per prompt."""
+"""WorldGenBench: world knowledge and implicit reasoning, marked with a checklist for each prompt."""
 
 from pathlib import Path
 

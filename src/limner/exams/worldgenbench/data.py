@@ -62,7 +62,7 @@ Discipline = Annotated[str, _abbreviate("discipline")]
 
 
 class ChecklistItem(FrozenModel):
-    """An item of a checklist; its explanation is required too."""
+    """An item of a checklist, with its explanation."""
 
     item: Words = Field(min_length=1)
     explanation: Words
@@ -75,7 +75,7 @@ def _require_item(items: tuple[ChecklistItem, ...]) -> tuple[ChecklistItem, ...]
 
 
 class ChecklistRubric(FrozenModel):
-    """The checklist that a drawing is marked by."""
+    """The checklist for marking a drawing."""
 
     checklist: Annotated[tuple[ChecklistItem, ...], AfterValidator(_require_item)]
 
@@ -101,10 +101,10 @@ class PromptRow(ChecklistRubric):
 
 
 def read(path: Path, name: str = "worldgenbench") -> Exam[ChecklistRubric]:
-    """Read the exam in a file, or in all ``*.json`` and ``*.jsonl`` under a folder.
+    """Read the exam from a file, or from all ``*.json`` and ``*.jsonl`` files under a folder.
 
     Raises:
-        DataError: With file, line and id of everything that is wrong.
+        DataError: Something is wrong; the message has file, line and id of every problem.
     """
     folder = path if path.is_dir() else path.parent
 
@@ -125,7 +125,7 @@ def read(path: Path, name: str = "worldgenbench") -> Exam[ChecklistRubric]:
 
 
 def _fill_defaults(row: dict[str, Any], within: Path, number: int) -> dict[str, Any]:
-    """Return the row with defaults from its file: an id, and fields from names such as ``nature/Physics.json``."""
+    """Return the row with defaults from its file's name, such as ``nature/Physics.json``: an id and other fields."""
     filled: dict[str, Any] = {"id": f"{within.as_posix()}_{number}"}
     for part in within.parts:
         name = _normalize(part)
@@ -159,12 +159,12 @@ def _notes(questions: Sequence[Question[ChecklistRubric]]) -> list[str]:
 def write(
     folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]
 ) -> Mapping[str, Sequence[str]]:
-    """Write a file for each domain; return each item's question id. There are no pictures.
+    """Write a file for each domain, without pictures; return each item's question id.
 
     Args:
         folder: The exam's data folder.
-        items: With ``prompt``, ``checklist``, ``domain``, and ``country`` and ``continent`` or ``discipline``.
-        save: Not used.
+        items: Mappings with ``prompt``, ``checklist``, ``domain``, and ``country`` and ``continent`` or ``discipline``.
+        save: Unused.
     """
     rows: dict[str, list[dict[str, Any]]] = {}
     for item in items:

@@ -1,4 +1,4 @@
-"""WorldGenBench's protocol: one ask per drawing, a zero or a one per item of its checklist, three averages."""
+"""WorldGenBench's protocol: one ask per drawing, zero or one for each checklist item, and three averages."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ...core.protocol import Evidence, Protocol, Reading, Row, Score, mean_of_kn
 from .data import ChecklistRubric
 
 CATEGORY_PREFIX = "within "
-"""The prefix of a category's own mean, from which the mean over categories is computed."""
+"""The prefix for means of single categories, from which the mean over categories is computed."""
 _ANSWER = {"reason": {"type": "string"}, "mark": {"type": "integer", "enum": [0, 1]}}
 
 
 class WorldGenBench(Protocol[ChecklistRubric]):
-    """WorldGenBench's protocol: zero or one for each item of a checklist, three averages."""
+    """WorldGenBench's protocol: zero or one for each checklist item, and three averages."""
 
     scored = (
         Score("checklist", 100, "percent of a prompt's checklist that is met, mean over prompts", digits=2),
@@ -34,7 +34,7 @@ class WorldGenBench(Protocol[ChecklistRubric]):
     breakdowns = ("domain", "continent", "discipline")
 
     def criteria(self, question: Question[ChecklistRubric]) -> list[Criterion]:
-        """Return the items, with words to look for if an item asks only for text in the picture."""
+        """Return the checklist items, with labels if an item asks only for text in the picture."""
         return [
             Criterion(f"item/{n}", entry.item, "item", labels=presence_words(entry.item, entry.explanation))
             for n, entry in enumerate(question.rubric.checklist, 1)
@@ -45,7 +45,7 @@ class WorldGenBench(Protocol[ChecklistRubric]):
         return ("mark", "checklist", _reply_template(variant))
 
     def asks(self, question: Question[ChecklistRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
-        """Return one ask: the rules, the drawing at full size, the checklist, but not the drawing prompt."""
+        """Return one ask, with the rules, the drawing at full size and the checklist, but not the drawing prompt."""
         entries, prompts = question.rubric.checklist, variant.prompts
         listed = [f"{n}. Item: {e.item}\n   Explanation: {e.explanation}" for n, e in enumerate(entries, 1)]
         reply = prompts.fill(_reply_template(variant), spare=["count"], count=str(len(entries))).strip()
@@ -57,7 +57,7 @@ class WorldGenBench(Protocol[ChecklistRubric]):
         return [Ask(name, shown, tuple(self.criteria(question)), contract)]
 
     def marks(self, question: Question[ChecklistRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """Return the marks, equal in every reading: the paper knows only whole lists of zeros and ones."""
+        """Return the marks, the same in every reading, because the paper has only complete lists of zeros and ones."""
         try:
             if len(replies) != 1:
                 raise Unreadable(f"expected one reply, not {len(replies)}")
@@ -68,12 +68,12 @@ class WorldGenBench(Protocol[ChecklistRubric]):
     def scores(
         self, question: Question[ChecklistRubric], marks: Sequence[Mark], evidence: Evidence
     ) -> dict[str, float | None]:
-        """Return the percentage of items met, once every item is decided."""
+        """Return the percentage of items met; None unless every item is decided."""
         answers, count = values(marks), len(question.rubric.checklist)
         return {"checklist": 100 * sum(answers.values()) / count if len(answers) == count else None}
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
-        """Return the prompt's score, its items, and its score again for its continent or discipline."""
+        """Return the parts of the prompt's score, of its items, and of the score of its continent or discipline."""
         score = row.scores.get("checklist")
         if score is None:
             return {}
@@ -83,7 +83,7 @@ class WorldGenBench(Protocol[ChecklistRubric]):
         return parts | {CATEGORY_PREFIX + category: (score, 1.0)} if category else parts
 
     def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the mean over the categories that have one; a resample may lack some."""
+        """Return the means, with those of single categories replaced by their mean; a resample may lack some."""
         averages = {name: mean for name, mean in means.items() if not name.startswith(CATEGORY_PREFIX)}
         within = [mean for name, mean in means.items() if name.startswith(CATEGORY_PREFIX)]
         if within:
@@ -120,11 +120,11 @@ _BRACKET = re.compile(r"[\[\]]")
 def read_list(text: str, count: int) -> list[int]:
     """Return the only list of zeros and ones in a reply.
 
-    Prose, fences, thinking or an object may surround it. Lists in fences take precedence over lists in prose. Several
-    lists must agree, because it is unknown which one is meant.
+    It may be surrounded by prose, fences, thinking or an object. Lists in fences take precedence over lists in prose.
+    If there are several, they must agree, because it is unknown which one is meant.
 
     Raises:
-        Unreadable: There is no list, there are different ones, one is broken, or it is not `count` zeros and ones.
+        Unreadable: There is no list, lists differ, one is broken, or it does not consist of `count` zeros and ones.
 
     >>> read_list("Checked twice: [1, 0, 1].", 3)
     [1, 0, 1]
@@ -147,10 +147,10 @@ def read_list(text: str, count: int) -> list[int]:
 
 
 def read_reasons(text: str, count: int) -> list[tuple[int, str]]:
-    """Return mark and reason of every item, from ``{"answers": [{"reason": …, "mark": …}]}``.
+    """Return the mark and reason for each item from ``{"answers": [{"reason": …, "mark": …}]}``.
 
     Raises:
-        Unreadable: The object is not there or not whole.
+        Unreadable: The object is missing or incomplete.
     """
     answers = loads(text).get("answers")
     if not isinstance(answers, list):
@@ -172,7 +172,7 @@ def _mark(value: object, n: int) -> int:
 
 
 def _lists(text: str) -> Iterator[list[object]]:
-    """Yield every outermost list that holds a number; a broken list of numbers is an error."""
+    """Yield every outermost list that contains a number; a broken list of numbers is an error."""
     reader, at = ReplyReader(text), 0
     while (at := text.find("[", at)) >= 0:
         try:
@@ -188,7 +188,7 @@ def _lists(text: str) -> Iterator[list[object]]:
 
 
 def _after_bracket(text: str, start: int) -> int:
-    """Return the position after the bracket closing the one at `start`, so that nothing inside is the answer."""
+    """Return the position after the bracket that closes the one at `start`, to skip everything inside."""
     depth = 0
     for mark in _BRACKET.finditer(text, start):
         depth += 1 if mark[0] == "[" else -1
@@ -209,14 +209,14 @@ _DEMANDS = re.compile(
     r"\b(?:should|must|shall|needs?|ha(?:s|ve) to|requires?|required|only|not|never)\b", re.IGNORECASE
 )
 MIN_LETTERS = 3
-"""The minimum number of letters: shorter words occur in pictures by chance."""
+"""The minimum number of letters in a label; shorter words occur in pictures by chance."""
 
 
 def presence_words(item: str, explanation: str) -> tuple[str, ...]:
     """Return the words whose mere presence meets an item; empty if more is required.
 
-    A title, a banner that reads something, a thing labelled so: there a place or a structure is asked for as well,
-    which the words by themselves do not prove.
+    Items about a title, the text of a banner or a labelled thing also ask for a place or a structure, which words alone
+    do not prove.
 
     >>> presence_words("The labels 'Sun' and 'Moon' are present.", "These bodies take part.")
     ('Sun', 'Moon')
