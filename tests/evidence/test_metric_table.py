@@ -103,7 +103,7 @@ def test_command_stores_metrics_as_evaluators(tmp_path: Path) -> None:
     file = table(tmp_path, f"{id},control/blank,,,aesr1,12.5\n,control/blank,,,fid,88\n")
     words = ("evidence", "sample/genexam", "--store", store, "--metric")
     output = limner(*words, file, "--dry-run").err
-    assert "aesr1, fid: values for 1 drawings and 1 painters" in output
+    assert "aesr1, fid: 1 values of drawings and 1 of painters" in output
     with Store(store) as opened:
         assert not list(load_ratings(opened, "sample/genexam"))
     for _ in range(2):
