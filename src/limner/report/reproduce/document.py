@@ -154,7 +154,7 @@ def _figure(checklist: Checklist, item: ItemState, paper_plot: PaperPlot, drawn:
     if key in drawn:
         place = drawn[key]
         same = f'The same plot as <a href="#{_anchor(place)}">{escape(place)}</a>.'
-        yield f"<p>{escape(paper_plot.part)} {same}</p>" if paper_plot.part else f"<p>{same}</p>"
+        yield f"<p>{' '.join(filter(None, (escape(paper_plot.part), same)))}</p>"
         return
     try:
         if not checklist.there and find_plot(paper_plot.plot).name != "data":

@@ -13,6 +13,7 @@ from ...exams.views import view
 from ...scoring import columns, evaluators_of
 from ...scoring.compare import Agreement
 from ...scoring.compare import judges as compare_judges
+from ...scoring.compare.everyone import people_names
 from ...scoring.compare.opinions import PEOPLE_PREFIX
 from ...scoring.stats import Interval
 from ...store.records import Drawing
@@ -162,10 +163,7 @@ MEASURES = ("accuracy", "kappa", "spearman")
 def load_agreement(judges: JudgeData, inventory: Inventory) -> Agreement | None:
     """Return the agreement of the site's judges with each other and with people; None if nothing was marked twice."""
     store, terms = inventory.store, inventory.terms
-    there = evaluators_of(store, inventory.name)
-    people = sorted(
-        {PEOPLE_PREFIX + str(each.setup["study"]) for each in there if each.kind == "person" and "study" in each.setup}
-    )
+    people = sorted(people_names(evaluators_of(store, inventory.name)))
     if not people and all(len(vectors) < 2 for vectors in judges.vectors.values()):
         return None
     how: dict[str, Any] = {"reading": terms.reading, "constants": terms.constants or None, "without": terms.without}

@@ -8,20 +8,20 @@ from typing import Any
 
 from ...scoring.compare import Agreement, AgreementNumber
 from ...scoring.compare.opinions import ANYONE, PEOPLE_PREFIX, make_number
+from ...scoring.compare.pair_numbers import PAIR_FORMS
 from ...scoring.stats import MEASURES, Interval, Measure
 from .model import MISSING, Cell, Cells, Table, interval_cell, number, simple_table
 
 COLUMNS = ("exam", "reading", *(field.name for field in fields(AgreementNumber)))
-ICC = ("ICC(2,1)", "ICC(3,1)")
 MARKS = ("accuracy", "kappa", "ac1", "ac2", "alpha_nominal", "alpha_interval", "first_only", "second_only")
-SCORES = ("mae", "shift", *MEASURES, *ICC)
+SCORES = ("mae", "shift", *MEASURES, *PAIR_FORMS)
 HEADS = {
     "mae": "MAE", "pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "shift": "shift", "std": "std",
     "accuracy": "accuracy %", "kappa": "kappa", "ac1": "AC1", "ac2": "AC2", "alpha_nominal": "alpha nominal",
     "alpha_interval": "interval", "first_only": "1st only", "second_only": "2nd only",
 }  # fmt: skip
 COUNTS = ("first_only", "second_only")
-SHORT = ("shift", "ac1", "ac2", "alpha_nominal", "alpha_interval", *ICC)
+SHORT = ("shift", "ac1", "ac2", "alpha_nominal", "alpha_interval", *PAIR_FORMS)
 """The measures that are shown without their interval."""
 
 
@@ -188,7 +188,7 @@ def _notes(numbers: Sequence[AgreementNumber], kept: Sequence[str]) -> list[str]
     notes += list(dict.fromkeys(f"{each.first} and {each.second}: {each.reason}" for each in numbers if each.reason))
     if "shift" in kept:
         notes.append("shift: how much higher the second evaluator's numbers are")
-    if ICC[0] in kept:
+    if PAIR_FORMS[0] in kept:
         notes.append("ICC: (2,1) agreement on the score itself, (3,1) agreement up to a constant")
     if any(" / " in each.score for each in numbers):
         notes.append(

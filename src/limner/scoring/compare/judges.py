@@ -76,12 +76,8 @@ def _score(raters: Sequence[Opinion], protocol: Protocol[Any], wanted: str | Non
         return own[wanted]
     main = [score for score in protocol.scored if score.main]
     marked = [rater for rater in raters if rater.markings]
-    settled = (score for score in main if marked and all(_settles(rater, score) for rater in marked))
+    settled = (score for score in main if marked and all(rater.settles(score.name) for rater in marked))
     return next(settled, MET)
-
-
-def _settles(rater: Opinion, score: Score) -> bool:
-    return score.name in rater.scores and score.name not in rater.unsettled
 
 
 def _together(raters: Sequence[Opinion], score: Score, field: ComparedDrawings) -> Iterator[AgreementNumber]:

@@ -88,6 +88,10 @@ class Opinion:
     cost: Measure = UNMEASURED
     seconds: Measure = UNMEASURED
 
+    def settles(self, score: str) -> bool:
+        """Return whether it has this score, and abstentions leave it unknown for no drawing."""
+        return score in self.scores and score not in self.unsettled
+
     def to_json(self) -> dict[str, Any]:
         """Return the facts about this evaluator alone, as JSON."""
         setup = dict(self.evaluator.setup) if self.evaluator else {}
@@ -167,11 +171,11 @@ def opinion_of(
         evaluator.name,
         evaluator.kind,
         evaluator.setup.get("study") if evaluator.kind == "person" else None,
-        {name: {id: _mean(values) for id, values in given.items()} for name, given in scores.items()},
+        _means(scores),
         {id: mean_parts(given) for id, given in parts.items()},
         agreed,
         frozenset(scales | of_painters.keys()),
-        {name: {painter: _mean(values) for painter, values in given.items()} for name, given in of_painters.items()},
+        _means(of_painters),
         frozenset(open_scores),
         ties,
         evaluator,
@@ -216,7 +220,7 @@ def merge_people(study: str, people: Sequence[Opinion]) -> Opinion:
         PEOPLE_PREFIX + study,
         "people",
         study,
-        {name: {id: _mean(values) for id, values in given.items()} for name, given in scores.items()},
+        _means(scores),
         {id: mean_parts(given) for id, given in parts.items()},
         agreed,
         frozenset(scale for person in people for scale in person.scales),
@@ -253,6 +257,10 @@ def mean_parts(given: Sequence[DrawingParts]) -> dict[str, tuple[float, float]]:
         having = [parts[name] for parts in given if name in parts]
         means[name] = (_mean([top for top, _ in having]), _mean([bottom for _, bottom in having]))
     return means
+
+
+def _means(given: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, dict[str, float]]:
+    return {name: {id: _mean(values) for id, values in table.items()} for name, table in given.items()}
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -43,13 +43,14 @@ from .opinions import (
 
 PAINTER = "painter"
 PAIR_FORMS = ("ICC(2,1)", "ICC(3,1)")
+"""The forms of the intraclass correlation that pairs of evaluators are given."""
 
 
 def score_pairs(first_one: Opinion, second_one: Opinion, field: ComparedDrawings) -> list[Names]:
     """Return the pairs of scores to compare: scores that both have, and ratings with any score of the other."""
     own = [score.name for score in field.protocol.scored]
     sides = [
-        [name for name in (*own, MET.name) if name in each.scores and name not in each.unsettled]
+        [name for name in (*own, MET.name) if each.settles(name)]
         + sorted({*each.scales} & {*each.scores, *each.painters})
         for each in (first_one, second_one)
     ]
