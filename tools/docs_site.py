@@ -1,7 +1,7 @@
 """Makes the documentation's site: ``python -m tools.docs_site [FOLDER]``, by default ``build/docs``.
 
 The pages are written to be read in the repository. They are copied; links between them, and to the few pages that stand
-outside ``docs``, are set anew; ``docs/nav.toml`` becomes the navigation, and the table of words a glossary. Then Sphinx
+outside ``docs``, change; ``docs/nav.toml`` becomes the navigation, and the table of words a glossary. Then Sphinx
 runs, and any warning is an error.
 """
 

@@ -47,7 +47,7 @@ def plain(book: Any) -> Any:
 
 
 def main() -> None:
-    """Execute all of them anew."""
+    """Execute all of them again."""
     for path in notebooks():
         with tempfile.TemporaryDirectory() as folder:
             book = plain(executed(path, Path(folder)))

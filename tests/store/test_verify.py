@@ -73,7 +73,7 @@ def test_repair_restores_images_from_source_folder(drawn: Store) -> None:
     drawn.blobs._files.write(name, data[:-9])
     drawn.blobs.remove(blob(drawn, 1))
     reports = {report.name: report for report in verify(drawn, repair=True)}
-    assert (reports["images"].state, reports["images"].mended) == ("ok", 2)
+    assert (reports["images"].state, reports["images"].repaired) == ("ok", 2)
     assert drawn.blobs._files.read(name) == data
     assert states(list(check(drawn))) == dict.fromkeys(PARTS, "ok")
 
@@ -82,7 +82,7 @@ def test_unrecoverable_image_stays_reported(drawn: Store, small_exam: SmallExam)
     drawn.blobs._files.write(blob(drawn), b"")
     small_exam.drawing("Biology_0").write_bytes(picture(999))
     reports = {report.name: report for report in verify(drawn, repair=True)}
-    assert (reports["images"].state, reports["images"].mended) == ("bad", 0)
+    assert (reports["images"].state, reports["images"].repaired) == ("bad", 0)
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_old_orphans_are_noted_and_quarantined(drawn: Store) -> None:
     reports = {report.name: report for report in check(drawn)}
     assert (reports["orphans"].state, len(reports["orphans"].defects)) == ("note", 2)
     reports = {report.name: report for report in verify(drawn, repair=True)}
-    assert (reports["orphans"].state, reports["orphans"].mended) == ("ok", 2)
+    assert (reports["orphans"].state, reports["orphans"].repaired) == ("ok", 2)
     assert (orphan.exists(), half.exists()) == (False, False)
     assert (Path(drawn.blobs.root) / "orphans" / orphan.name).read_bytes() == picture(4000)
     assert states(list(check(drawn))) == dict.fromkeys(PARTS, "ok")
@@ -157,5 +157,5 @@ def test_inconsistent_index_is_rebuilt(tmp_path: Path, small_exam: SmallExam) ->
     with Store(tmp_path / "store") as store:
         assert states(list(check(store)))["database"] == "bad"
         reports = {report.name: report for report in verify(store, repair=True)}
-        assert (reports["database"].state, reports["database"].mended > 0) == ("ok", True)
+        assert (reports["database"].state, reports["database"].repaired > 0) == ("ok", True)
         assert states(list(check(store)))["database"] == "ok"

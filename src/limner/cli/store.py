@@ -47,8 +47,8 @@ def verify_command(store: str, repair: bool, as_json: bool) -> None:
 
 def _print_part(report: PartReport) -> None:
     words = [f"{report.looked:,} {UNITS[report.name]} checked"]
-    if report.mended:
-        words.append(f"{report.mended:,} repaired")
+    if report.repaired:
+        words.append(f"{report.repaired:,} repaired")
     if report.defects:
         words.append(f"{len(report.defects):,} {'wrong' if report.state == 'bad' else 'not referenced'}")
     say(f"{report.state:>4}  {report.name}: {', '.join(words)}")
@@ -60,7 +60,7 @@ def _print_part(report: PartReport) -> None:
 
 def _part_json(report: PartReport) -> dict[str, Any]:
     return {
-        "name": report.name, "state": report.state, "looked": report.looked, "repaired": report.mended,
+        "name": report.name, "state": report.state, "looked": report.looked, "repaired": report.repaired,
         "defects": [{"subject": defect.subject, "detail": defect.detail} for defect in report.defects],
     }  # fmt: skip
 

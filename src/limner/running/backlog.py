@@ -211,7 +211,7 @@ class Backlog:
         if drawing.image is None or drawing.image in measured:
             return False
         brought = drawing.id in self._measured.get((probe.evidence, IMPORTED), ())
-        return not brought or probe.evidence in self.plan.anew
+        return not brought or probe.evidence in self.plan.remeasured
 
     def missing_drawings(self) -> Iterator[Slot]:
         """Yield the drawings that a run would still make."""

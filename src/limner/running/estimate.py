@@ -66,7 +66,7 @@ def estimate(plan: Plan, store: Store, settings: Settings, cache: Markings | Non
     for arm in plan.arms:
         prompts = [backlog.request(slot).prompt for slot in slots if slot.arm == arm]
         mixed = plan.batch or any(has_batches(store, one) for one in names_of(arm))
-        # The cost of earlier drawings is no guide if only some of them were batched.
+        # Earlier drawings do not predict the cost if only some of them were batched.
         each = (
             None if mixed else mean_drawing(store, arm.painter.spec, arm.strategy.name, backlog.options_of(arm.painter))
         )
@@ -76,7 +76,7 @@ def estimate(plan: Plan, store: Store, settings: Settings, cache: Markings | Non
         else:
             lines += _by_strategy(arm, prompts, each, store, settings, share)
     measurements = [probe for probe, _ in backlog.missing_evidence()]
-    for probe in (one for one in plan.probes if one.evidence in plan.anew or price_of(one)[1] != "free"):
+    for probe in (one for one in plan.probes if one.evidence in plan.remeasured or price_of(one)[1] != "free"):
         stored = sum(one is probe for one in measurements)
         lines.append(_by_price(short_backend_name(probe.name), "probe", probe, len(slots) + stored))
     markings = list(backlog.missing_markings())

@@ -76,7 +76,7 @@ class Plan:
         chosen_arms: Painters with their strategies, if not all draw directly.
         judges: The judges.
         probes: The measurements made on every drawing before it is marked.
-        anew: Evidence that is measured even if imported results have a value.
+        remeasured: Evidence that is measured even if imported results have a value.
         seeds: Drawings per question and painter.
         repeats: Markings per drawing and judge.
         draw: Whether to draw at all, or mark what the store has.
@@ -108,7 +108,7 @@ class Plan:
     whole: Exam[Any] | None = None
     chosen_arms: Sequence[Arm] = ()
     probes: Sequence[Probe] = ()
-    anew: frozenset[str] = frozenset()
+    remeasured: frozenset[str] = frozenset()
     purse: str | None = None
     change_purse: bool = False
     shard: Shard | None = None

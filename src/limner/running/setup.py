@@ -146,7 +146,7 @@ def make_plan(
     if judges or measuring is not None:
         wanted, protocol = measuring or Measuring(), kind.protocol
         how["probes"] = open_probes(protocol.needs, protocol.uses, wanted, user_settings, images)
-        how["anew"] = wanted.named | {*wanted.probes}
+        how["remeasured"] = wanted.named | {*wanted.probes}
     how |= {"limits": service_limits(user_settings), "images": images}
     return Plan(chosen, judges=judges, whole=whole, draw=draw, **how)
 

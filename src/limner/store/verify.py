@@ -40,14 +40,14 @@ class PartReport:
 
     Attributes:
         looked: The number of rows, images or files checked.
-        mended: The number of repaired defects.
+        repaired: The number of repaired defects.
         grave: Whether defects of this part mean that data is lost.
     """
 
     name: PartName
     looked: int
     defects: tuple[Defect, ...] = ()
-    mended: int = 0
+    repaired: int = 0
     grave: bool = field(default=True, repr=False)
 
     @property
@@ -189,8 +189,8 @@ def _named_hashes(store: Store) -> set[str]:
     return hashes
 
 
-def without_repaired(report: PartReport, mended: Iterable[Defect]) -> PartReport:
+def without_repaired(report: PartReport, repaired: Iterable[Defect]) -> PartReport:
     """Return the report without these repaired defects."""
-    done = set(mended)
+    done = set(repaired)
     left = tuple(defect for defect in report.defects if defect not in done)
-    return replace(report, defects=left, mended=len(report.defects) - len(left))
+    return replace(report, defects=left, repaired=len(report.defects) - len(left))

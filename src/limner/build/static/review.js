@@ -65,7 +65,7 @@ async function send(action, more = {}) {
   sending = false;
   held();
   if (found.status === 200) {
-    // What was written since, or is no part of a comment, stands in the form again and waits to be saved.
+    // Text written since, or not part of a comment, is put back into the form and waits to be saved.
     const open = action === "comment" ? changed() : JSON.stringify(made.read()) !== sent;
     const text = open ? made.read() : null;
     forget();
