@@ -33,7 +33,7 @@ def test_three_kills_cost_at_most_calls_in_flight(tmp_path: Path, server: ChatSe
     exam = write_exam(tmp_path, QUESTIONS)
     write_settings(tmp_path, server.base_url)
     words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
-    words += ["--judge", JUDGE, "--store", "store", "--concurrency", str(CONCURRENCY), "--json"]
+    words += ["--judge", JUDGE, "--store", "store", "--concurrency", str(CONCURRENCY), "--format=json"]
     plan = {"seed": SEED, "latency_s": [0.05, 0.15]}
     chance = random.Random(SEED)
     at = [chance.randint(5, 29) for _ in range(KILLS)]

@@ -23,7 +23,7 @@ def test_two_runners_share_the_work(tmp_path: Path, chat: ChatServer) -> None:
     write_settings(tmp_path, chat.base_url)
     chat.configure(seed=SEED, latency_s=[0.02, 0.1])
     words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
-    words += ["--judge", JUDGE, "--store", "store", "--concurrency", "8", "--json"]
+    words += ["--judge", JUDGE, "--store", "store", "--concurrency", "8", "--format=json"]
     runners = [Gated(*words, cwd=tmp_path) for _ in range(2)]
     try:
         for runner in runners:

@@ -107,7 +107,9 @@ def test_results_of_several_exams(judged: Marked, tmp_path: Path) -> None:
 def test_show_embeds_question_and_pictures(judged: Marked) -> None:
     id = judged.small.ids[0]
     found = limner.show("genexam", id, store=judged.store)
-    assert json.loads(json.dumps(found)) == command("show", "genexam", id, "--store", judged.store, "--json").json()
+    assert (
+        json.loads(json.dumps(found)) == command("show", "genexam", id, "--store", judged.store, "--format=json").json()
+    )
     page = found._repr_html_()
     assert page.count("<img src=") == 3, "the reference and two drawings"
     assert page.count('src="data:image/') == 3

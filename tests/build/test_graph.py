@@ -85,7 +85,7 @@ def killed(place: Path, llm: Scripted) -> dict[str, Any]:
             llm.kill = (process.pid, llm.total + chance.randint(2, 7))
         process.communicate(timeout=120)
         assert process.returncode == -9, "the build was over before it was killed"
-    told: dict[str, Any] = json.loads(limner("build", "run", "school", "--json", "--budget", "5"))
+    told: dict[str, Any] = json.loads(limner("build", "run", "school", "--format=json", "--budget", "5"))
     assert told["failed"] == 0
     return told
 
@@ -103,7 +103,7 @@ def test_killed_build_pays_each_call_once(killed: dict[str, Any], place: Path, l
     paid = {kind: (count, cost) for kind, count, cost in kinds}
     assert paid["paint"] == (10, pytest.approx(0.4)), "every picture once, at its price"
     asked = llm.total
-    assert json.loads(limner("build", "run", "school", "--json"))["spent"] == 0
+    assert json.loads(limner("build", "run", "school", "--format=json"))["spent"] == 0
     assert llm.total == asked
 
 
@@ -181,7 +181,7 @@ def finished(killed: dict[str, Any], unreviewed: str, place: Path, llm: Scripted
         good = [{"says": says, "why": "mended"} for says in
                 ("Contains(neuron, axon)", "Requires(axon, ion)", "Causes(ion, voltage)")]  # fmt: skip
         add_review(store, Review("school", id, "anna", "edit", state_id(body), {"dependencies": good}))
-    told: dict[str, Any] = json.loads(limner("build", "run", "school", "--json"))
+    told: dict[str, Any] = json.loads(limner("build", "run", "school", "--format=json"))
     return told
 
 
@@ -255,7 +255,7 @@ def test_export_is_an_exam(finished: dict[str, Any], place: Path) -> None:
     exam = ["out/exam.toml", "--judge", "ocr"]
     for painter in ("control/reference", "control/blank", "mine=folder/out/data/images"):
         exam += ["--painter", painter]
-    assert json.loads(limner("run", *exam, "--json").splitlines()[-1])["failed"] == 0
+    assert json.loads(limner("run", *exam, "--format=json").splitlines()[-1])["failed"] == 0
     found = {row["painter"]: row for row in json.loads(limner("scores", "out/exam.toml", "--format", "json"))}
     bounds = {name: row["bounds"]["entity_recall"] for name, row in found.items()}
     assert bounds["control/reference"]["low"] > bounds["control/blank"]["high"]

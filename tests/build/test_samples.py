@@ -62,7 +62,7 @@ def test_sample_build_is_marked_and_served(recipe: str, tmp_path: Path, monkeypa
         made = export(builder, tmp_path / "out")
         assert made.questions > 0
     assert "all well-formed" in limner("exam", "check", "out/exam.toml")
-    ran = json.loads(limner("run", "out/exam.toml", "--painter", sample.painter, "--judge", "ocr", "--json"))
+    ran = json.loads(limner("run", "out/exam.toml", "--painter", sample.painter, "--judge", "ocr", "--format=json"))
     assert (ran["failed"], ran["not_applicable"], ran["done"]) == (0, 0, 2 * made.questions), "each drawn and marked"
     scores = json.loads(limner("scores", "out/exam.toml", "--format", "json"))
     assert [(row["painter"], row["n"]) for row in scores] == [(sample.painter, made.questions)]

@@ -112,11 +112,11 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProofScen
 
 @pytest.mark.slow
 def test_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> None:
-    estimate = scene.prove("--dry-run", "--json").json()
+    estimate = scene.prove("--dry-run", "--format=json").json()
     assert not scene.server.seen
     assert estimate["dollars"] > 0
 
-    body = scene.prove("--json", "-o", "page.html").json()
+    body = scene.prove("--format=json", "-o", "page.html").json()
     asked = len(scene.server.seen)
     assert body["asked"] == asked <= estimate["steps"], "the price told before is the most it can be"
     assert body["cost"] == pytest.approx(asked * (12 * 2 + 3 * 8) / 1e6)
@@ -143,13 +143,13 @@ def test_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> None
     text = scene.prove().out
     assert "criteria to fix" in text
     assert len(scene.server.seen) == asked, "nothing is paid twice"
-    every = scene.prove("--every-fault", "--json").json()
+    every = scene.prove("--every-fault", "--format=json").json()
     assert every["asked"] == len(scene.server.seen) == estimate["steps"] > asked
     assert [one["text"] for one in every["mend"]] == list(bad)
 
     # A certificate asks about the same pictures: they are paid for.
     before = len(scene.server.seen)
-    words = ("--exam", "genexam", "--store", "store", "--every-dose", "--json")
+    words = ("--exam", "genexam", "--store", "store", "--every-dose", "--format=json")
     steps = limner("examine-judge", "fake/judge", *words).json()["asked"]
     assert len(scene.server.seen) - before < steps
     assert max(Counter(seen.body for seen in scene.server.seen).values()) == 2, "what is asked twice on purpose"
@@ -158,7 +158,7 @@ def test_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> None
 
 @pytest.mark.slow
 def test_budget_stops_proof_and_next_run_resumes(scene: ProofScene) -> None:
-    args = ("--judge-arg", "max_completion_tokens=50", "--json")
+    args = ("--judge-arg", "max_completion_tokens=50", "--format=json")
     result = scene.prove(*args, "--budget", "0.01", code=4)
     done = len(scene.server.seen)
     assert done > 0
@@ -172,7 +172,7 @@ def test_budget_stops_proof_and_next_run_resumes(scene: ProofScene) -> None:
 def test_missing_references_are_reported_and_rest_is_proved(scene: ProofScene) -> None:
     for path in (scene.data / "images").rglob("*.png"):
         path.unlink()
-    body = scene.prove("--json", "-O", "reference=none").json()
+    body = scene.prove("--format=json", "-O", "reference=none").json()
     assert {one["picture"] for one in body["impossible"]} == {"clean", "other", *CORRUPTIONS}
     assert {one["why"] for one in body["impossible"]} == {"the question has no reference image here"}
     assert body["pictures"]["blank"]["fails"] == COUNT
@@ -191,7 +191,18 @@ def test_killed_proof_pays_for_no_request_twice(tmp_path: Path) -> None:
     store_lines(tmp_path / "store", lines)
     with Misbehaving(seeing) as server:
         known(tmp_path, server)
-        words = ("exam", "prove", "genexam", "--data", data, "--judge", "fake/judge", "--store", "store", "--json")
+        words = (
+            "exam",
+            "prove",
+            "genexam",
+            "--data",
+            data,
+            "--judge",
+            "fake/judge",
+            "--store",
+            "store",
+            "--format=json",
+        )
         first = Gated(*words, "--concurrency", "1", cwd=tmp_path)
 
         def fatal(seen: Seen) -> Answer:
@@ -221,7 +232,7 @@ def test_killed_proof_pays_for_no_request_twice(tmp_path: Path) -> None:
 def test_ocr_examiner_proves_real_references_without_false_failures(tmp_path: Path) -> None:
     folder = released("genexam")
     words = ("--data", folder, "--ids", REAL, "--judge", "ocr", "--store", tmp_path / "store")
-    body = limner("exam", "prove", "genexam", *words, "--json").json()
+    body = limner("exam", "prove", "genexam", *words, "--format=json").json()
     assert body["questions"] == 1
     assert body["criteria"]["proved"] > 0
     assert body["criteria"]["undecided"] > 0

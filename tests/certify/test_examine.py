@@ -42,11 +42,11 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
 
 @pytest.mark.slow
 def test_judge_is_examined_once_and_checked_again(scene: Scene) -> None:
-    estimate = scene.examine("--dry-run", "--json").json()
+    estimate = scene.examine("--dry-run", "--format=json").json()
     assert not scene.server.seen
     assert estimate["dollars"] > 0
 
-    body = scene.examine("--json", "-o", "page.html").json()
+    body = scene.examine("--format=json", "-o", "page.html").json()
     asked = len(scene.server.seen)
     assert body["asked"] == asked == estimate["steps"]
     assert body["failed"] == 0
@@ -69,12 +69,12 @@ def test_judge_is_examined_once_and_checked_again(scene: Scene) -> None:
     assert "certificate of fake/judge" in text
     assert "flagged" in text
 
-    moved = scene.examine("--again", "--json").json()
+    moved = scene.examine("--again", "--format=json").json()
     assert (moved["moved"], moved["yes"]["value"], moved["session"]) == (False, 0.0, 0)
     assert len(scene.server.seen) == asked + 4 * COUNT
 
     scene.marks = lambda _asked: False
-    moved = scene.examine("--again", "--json").json()
+    moved = scene.examine("--again", "--format=json").json()
     assert (moved["moved"], moved["yes"]["value"], moved["session"]) == (True, -1.0, 1)
     assert moved["scores"]["relaxed"]["value"] == pytest.approx(-100.0)
     assert moved["asked"] < moved["of"] == 4 * COUNT, "a move that is certain ends the asking"
@@ -104,7 +104,7 @@ def test_budget_stops_examination_and_next_run_resumes(scene: Scene) -> None:
         return bool(asked.pictures)
 
     scene.marks = careful
-    args = ("--judge-arg", "max_completion_tokens=50", "--questions", "4", "--json")
+    args = ("--judge-arg", "max_completion_tokens=50", "--questions", "4", "--format=json")
     result = scene.examine(*args, "--budget", "0.02", code=4)
     done = len(scene.server.seen)
     assert done > 0

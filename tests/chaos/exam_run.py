@@ -36,15 +36,25 @@ class ExamRun:
         return f"mine=folder/{self.exam.drawings}"
 
     def draw(self, *more: str | Path, code: int | None = 0) -> Said:
-        words = ("draw", "genexam", "--data", self.exam.data, "--painter", self.painter, "--store", "store", "--json")
+        words = (
+            "draw",
+            "genexam",
+            "--data",
+            self.exam.data,
+            "--painter",
+            self.painter,
+            "--store",
+            "store",
+            "--format=json",
+        )
         return self._said(*words, *more, code=code)
 
     def run(self, *more: str | Path, code: int | None = 0) -> Said:
         words = ("run", "genexam", "--data", self.exam.data, "--painter", self.painter, "--judge", JUDGE)
-        return self._said(*words, "--store", "store", "--json", *more, code=code)
+        return self._said(*words, "--store", "store", "--format=json", *more, code=code)
 
     def mark(self, *more: str | Path, code: int | None = 0) -> Said:
-        return self._said("mark", "genexam", "--judge", JUDGE, "--store", "store", "--json", *more, code=code)
+        return self._said("mark", "genexam", "--judge", JUDGE, "--store", "store", "--format=json", *more, code=code)
 
     def _said(self, *words: str | Path, code: int | None) -> Said:
         said = limner(*words, code=code)

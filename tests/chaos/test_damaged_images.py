@@ -77,9 +77,9 @@ def test_ocr_examiner_and_evidence_refuse_damaged_images(world: ExamRun) -> None
     world.draw()
     damage(world.blob(), "flipped")
     world.exam.drawings.rename(world.folder / "elsewhere")
-    result = limner("mark", "genexam", "--judge", "ocr", "--store", "store", "--json", code=3)
+    result = limner("mark", "genexam", "--judge", "ocr", "--store", "store", "--format=json", code=3)
     assert result.json()["failures"] == {"damaged": 1}
-    result = limner("evidence", "genexam", "--ocr", "rapidocr", "--store", "store", "--json", code=3)
+    result = limner("evidence", "genexam", "--ocr", "rapidocr", "--store", "store", "--format=json", code=3)
     assert result.json()["failures"] == {"damaged": 1}
 
 

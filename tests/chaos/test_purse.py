@@ -54,7 +54,7 @@ def words(folder: Path, store: str, service: Misbehaving, *more: str) -> list[st
         write_exam(folder, QUESTIONS)
         write_settings(folder, service.url + "/v1", timeout_s=1)
     command = ["run", "genexam", "--data", str(folder / "data"), "--painter", f"mine=folder/{folder / 'drawings'}"]
-    command += ["--judge", JUDGE, "--judge-arg", f"max_completion_tokens={MOST}", "--store", store, "--json"]
+    command += ["--judge", JUDGE, "--judge-arg", f"max_completion_tokens={MOST}", "--store", store, "--format=json"]
     return [*command, "--concurrency", "6", "--retry-failed", "--budget", str(LIMIT), "--purse", "week", *more]
 
 
@@ -156,7 +156,7 @@ def test_raised_purse_lets_run_continue_and_is_reported(tmp_path: Path, place: s
         assert raised.returncode == 4
         assert "purse 'week': limit raised from $0.5 to $0.6" in raised.stderr
     assert before < billing.bill <= 0.6
-    result = run_limner("spend", "--purse", "--store", place, "--json", cwd=tmp_path)
+    result = run_limner("spend", "--purse", "--store", place, "--format=json", cwd=tmp_path)
     (one,) = json.loads(result.stdout)
     assert (one["purse"], one["limit"], one["reserved"]) == ("week", 0.6, 0.0)
     # A busy machine may miss a reply: then its bound counts, and is told.

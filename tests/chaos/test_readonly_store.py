@@ -22,7 +22,7 @@ READS = (
     ("show", "genexam", "Biology_0"),
     ("export", "genexam", "--images", "out"),
     ("report", "--output", "site"),
-    ("spend", "--json"),
+    ("spend", "--format=json"),
 )
 
 

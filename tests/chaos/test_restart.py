@@ -33,7 +33,7 @@ def test_run_waits_for_database_server_to_restart(tmp_path: Path, chat: ChatServ
     chat.configure(latency_s=[0.1, 0.3])
     words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
     words += ["--judge", JUDGE, "--judge-arg", "max_completion_tokens=2000", "--store", server.url]
-    words += ["--concurrency", "8", "--budget", "50", "--purse", "week", "--json"]
+    words += ["--concurrency", "8", "--budget", "50", "--purse", "week", "--format=json"]
     process = Gated(*words, cwd=tmp_path)
     try:
         process.go()

@@ -22,8 +22,8 @@ NASTY = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202egnp.exe\x7f"
 COMMANDS = (
     ("scores", "genexam"), ("scores", "genexam", "--format", "json"), ("scores", "genexam", "--format", "csv"),
     ("scores", "genexam", "--format", "md"), ("scores", "genexam", "--by", "subject"),
-    ("show", "genexam", "{id}"), ("show", "genexam", "{id}", "--json"), ("export", "genexam"),
-    ("export", "genexam", "--format", "csv"), ("spend",), ("spend", "--json"), ("compare", "genexam"),
+    ("show", "genexam", "{id}"), ("show", "genexam", "{id}", "--format=json"), ("export", "genexam"),
+    ("export", "genexam", "--format", "csv"), ("spend",), ("spend", "--format=json"), ("compare", "genexam"),
 )  # fmt: skip
 
 

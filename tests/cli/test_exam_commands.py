@@ -69,9 +69,9 @@ def test_custom_exam_is_checked_and_run(tmp_path: Path) -> None:
             ("mine", "me", 3),
         ]
         assert {row["exam"] for row in limner("export", word).lines()} == {"mine"}
-        shown = limner("show", word, rows[0]["id"], "--json").json()
+        shown = limner("show", word, rows[0]["id"], "--format=json").json()
         assert (shown["exam"], shown["prompt"]) == ("mine", "Draw something of my own.")
-        assert limner("mark", word, "--painter", "me", "--judge", judge, "--json").json()["stored"] == 6
+        assert limner("mark", word, "--painter", "me", "--judge", judge, "--format=json").json()["stored"] == 6
 
 
 def test_doctor_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def test_contradictions_are_listed_and_earlier_rows_can_be_kept() -> None:
     assert "two: drawings d: another image; the drawing was made twice" in result.err
     assert "all: nothing was written. Fix this, or keep the earlier rows with --keep-earlier" in result.err
     assert not Path("all").exists()
-    body = limner("merge", "all", "one", "two", "--json", code=1).json()
+    body = limner("merge", "all", "one", "two", "--format=json", code=1).json()
     (wrong,) = body["contradictions"]
     assert (body["written"], wrong["table"], wrong["id"], wrong["columns"]) == (False, "drawings", "d", ["image"])
     result = limner("merge", "all", "two", "one", "--keep-earlier")

@@ -59,8 +59,10 @@ def test_dry_run_reports_whether_budget_can_be_enforced(small_exam: SmallExam) -
     words = ("run", "genexam", "--data", small_exam.data, "--dry-run", "--budget", "5")
     known = (*words, "--painter", "openai/gpt-image-2", "--judge", "openai/gpt-6-sol")
     assert "--budget can be enforced: every price is known" in limner(*known).out
-    assert limner(*known, "--json").json()["unpriced"] == []
-    lacking = limner(*words, "--painter", "openai/nobody", "--judge", "openai/no-one", "--json").json()["unpriced"]
+    assert limner(*known, "--format=json").json()["unpriced"] == []
+    lacking = limner(*words, "--painter", "openai/nobody", "--judge", "openai/no-one", "--format=json").json()[
+        "unpriced"
+    ]
     assert [why.split()[0] for why in lacking] == ["openai/nobody", "openai/no-one"]
     dear = (*words, "--painter", "openai/gpt-image-2.5-flare", "--painter-arg", "quality=max", "--judge", "ocr")
     assert "known only for low, medium, high" in limner(*dear).out

@@ -55,9 +55,9 @@ def test_run_draws_marks_and_prints_scores(words: list[str], judge: str) -> None
 
 
 def test_draw_then_mark(words: list[str], judge: str, small_exam: SmallExam) -> None:
-    assert limner("draw", "genexam", *words, "--json").json()["done"] == 4
+    assert limner("draw", "genexam", *words, "--format=json").json()["done"] == 4
     shutil.rmtree(small_exam.data)
-    marked = limner("mark", "genexam", "--judge", judge, "--store", "store", "--json").json()
+    marked = limner("mark", "genexam", "--judge", judge, "--store", "store", "--format=json").json()
     assert (marked["done"], marked["stored"]) == (4, 4)
 
 
@@ -70,7 +70,7 @@ def test_dry_run_writes_no_files(
     write_settings(tmp_path, chat.base_url)
     asked = ["--judge", JUDGE] if command == "run" else []
     expected = {"drawings": 4, "markings": 4 if asked else 0, "questions": 4}
-    assert limner(command, "genexam", *words, *asked, "--dry-run", "--json").json() == expected
+    assert limner(command, "genexam", *words, *asked, "--dry-run", "--format=json").json() == expected
     assert not Path("store").exists()
     limner("draw", "genexam", *words, "--limit", "1")
     before = everything("store")
@@ -83,17 +83,17 @@ def test_dry_run_writes_no_files(
 @pytest.mark.slow
 def test_the_same_sample_is_drawn_marked_and_estimated(words: list[str], judge: str, small_exam: SmallExam) -> None:
     picked = ("--sample", "2", "--sample-seed", "7")
-    estimate = limner("estimate", "genexam", *words, "--judge", judge, *picked, "--json").json()
+    estimate = limner("estimate", "genexam", *words, "--judge", judge, *picked, "--format=json").json()
     assert [step["steps"] for step in estimate["steps"]] == [2, 2]
-    assert limner("draw", "genexam", *words, *picked, "--json").json()["done"] == 2
+    assert limner("draw", "genexam", *words, *picked, "--format=json").json()["done"] == 2
     # From the store alone, the same ones are chosen.
-    marked = limner("mark", "genexam", "--judge", judge, "--store", "store", *picked, "--json").json()
+    marked = limner("mark", "genexam", "--judge", judge, "--store", "store", *picked, "--format=json").json()
     assert (marked["done"], marked["stored"], marked["failed"]) == (2, 2, 0)
-    again = limner("run", "genexam", *words, "--judge", judge, *picked, "--json").json()
+    again = limner("run", "genexam", *words, "--judge", judge, *picked, "--format=json").json()
     assert (again["done"], again["stored"]) == (0, 4)
     (row,) = limner("scores", "genexam", "--store", "store", *picked, "--format", "json").json()
     assert (row["coverage"], row["expected"]) == (1, 2)
-    assert limner("run", "genexam", *words, "--judge", judge, "--sample", "9", "--dry-run", "--json").json() == {
+    assert limner("run", "genexam", *words, "--judge", judge, "--sample", "9", "--dry-run", "--format=json").json() == {
         "drawings": 2, "markings": 2, "questions": 4,
     }  # fmt: skip
 
@@ -197,7 +197,7 @@ def test_misnamed_files_are_reported_and_fixed_by_rename_list(
     listed = limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store")
     assert "4 of 4 questions have no image; renaming would fix 4" in listed.err
     subprocess.run(["sh"], input=listed.out, text=True, check=True)
-    assert limner("run", "genexam", *words, "--judge", judge, "--json").json()["done"] == 8
+    assert limner("run", "genexam", *words, "--judge", judge, "--format=json").json()["done"] == 8
     assert limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store").out == ""
 
 
@@ -212,7 +212,7 @@ def test_budget_applies_per_shard_and_note_reports_it() -> None:
     words = ["run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2", "--dry-run"]
     result = limner(*words, "--shard", "1/4", "--budget", "5")
     assert "note: --budget 5 is for this shard alone: all 4 shards together may spend $20\n" in result.err
-    counts = [limner(*words, "--shard", f"{i}/2", "--json").json()["drawings"] for i in (1, 2)]
+    counts = [limner(*words, "--shard", f"{i}/2", "--format=json").json()["drawings"] for i in (1, 2)]
     assert sum(counts) == 2
 
 

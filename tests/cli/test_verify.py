@@ -25,7 +25,7 @@ def test_intact_store_is_verified(world: ExamRun) -> None:
     assert [line[:20].strip().split(":")[0] for line in result.out.splitlines()] == [
         "ok  database", "ok  references", "ok  images", "ok  orphans",
     ]  # fmt: skip
-    body = limner("verify", "--store", "store", "--json").json()
+    body = limner("verify", "--store", "store", "--format=json").json()
     assert (body["ok"], [part["state"] for part in body["parts"]]) == (True, ["ok"] * 4)
 
 
@@ -36,7 +36,7 @@ def test_damaged_image_is_reported_and_repaired(world: ExamRun) -> None:
     result = limner("verify", "--store", "store", code=1)
     assert " bad  images: 8 images checked, 1 wrong" in result.out
     assert image in result.out
-    body = json.loads(limner("verify", "--store", "store", "--json", code=1).out)
+    body = json.loads(limner("verify", "--store", "store", "--format=json", code=1).out)
     assert [defect["subject"] for part in body["parts"] for defect in part["defects"]] == [image]
     assert "  ok  images: 8 images checked, 1 repaired" in limner("verify", "--store", "store", "--repair").out
     limner("verify", "--store", "store")

@@ -210,7 +210,7 @@ def test_generated_verdicts_over_the_sample(tmp_path: Path, monkeypatch: pytest.
                 lines += [{"id": id, "painter": painter, "ask": ask, "reply": reply} for ask, reply in said.items()]
     (tmp_path / "replies.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     words = [word for name in painters for word in ("--painter", f"{name}=folder/{drawings}")]
-    limner("run", "sample/fepbench", *words, "--judge", "replay/replies.jsonl", "--json")
+    limner("run", "sample/fepbench", *words, "--judge", "replay/replies.jsonl", "--format=json")
     exported = limner("export", "sample/fepbench").lines()
     assert len(exported) == len(truth) == 10 * 16
     for row in exported:

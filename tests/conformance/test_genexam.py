@@ -121,7 +121,7 @@ def mark(exam: str, sets: Mapping[str, Sequence[Verdict]], tmp_path: Path, drawi
     for number, one in enumerate(next(iter(sets.values()))):
         (drawings / f"{one.row['id']}.png").write_bytes(picture(number))
     painters = [word for name in sets for word in ("--painter", f"{name}=folder/{drawings}")]
-    limner("run", exam, *painters, "--judge", f"replay/{replay}", "--store", store, "--json", *words)
+    limner("run", exam, *painters, "--judge", f"replay/{replay}", "--store", store, "--format=json", *words)
     return store
 
 
@@ -130,7 +130,7 @@ def bring_in(exam: str, sets: Mapping[str, Sequence[Verdict]], tmp_path: Path, *
     store = tmp_path / "imported"
     for painter, found in sets.items():
         results = write_results(tmp_path / "results" / painter, found)
-        to = ("--painter", painter, "--judge", "gpt-5", "--store", store, "--json")
+        to = ("--painter", painter, "--judge", "gpt-5", "--store", store, "--format=json")
         said = limner("import", exam, "--results", results, *to, *words).json()
         assert said == {"results": len(found), "images": 0, "failures": {}}
     return store

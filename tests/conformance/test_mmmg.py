@@ -126,7 +126,7 @@ def test_all_worked_examples_through_import(tmp_path: Path) -> None:
         counted = {key(case): {"region_count": case["segments"]} for case in cases if case["segments"] is not None}
         regions.write_text(json.dumps(counted), "utf-8")
         how = ("--results", results, "--regions", regions, "--painter", painter, "--judge", "o3", "--store", store)
-        said = limner("import", "mmmg", "--data", data, *how, "--json").json()
+        said = limner("import", "mmmg", "--data", data, *how, "--format=json").json()
         assert said == {"results": len(cases), "images": 0, "failures": {}}
     expected = {(case["model"], key(case)): case for case in CASES}
     for reading in ("careful", "paper", "release"):
@@ -171,7 +171,7 @@ def test_all_worked_examples_through_a_judge(tmp_path: Path) -> None:
             "--judge",
             f"replay/{tmp_path}/replies.jsonl",
         )
-        limner("run", "mmmg", "--data", data, "--ids", ids, *how, "--store", store, "--json")
+        limner("run", "mmmg", "--data", data, "--ids", ids, *how, "--store", store, "--format=json")
     expected = {(names[case["model"]], key(case)): case for case in CASES}
     counted = [f"{id},{name},{case['segments']}\n" for (name, id), case in expected.items() if case["segments"]]
     (tmp_path / "counts.csv").write_text("id,painter,count\n" + "".join(counted), "utf-8")
@@ -282,7 +282,7 @@ def test_self_consistency_by_level(tmp_path: Path) -> None:
         lines.append(json.dumps({"id": asked.id, "reply": reply}) + "\n")
     (tmp_path / "replies.jsonl").write_text("".join(lines), "utf-8")
     how = ("--painter", "control/reference", "--judge", f"replay/{tmp_path}/replies.jsonl", "--store", tmp_path / "s")
-    limner("run", "sample/mmmg", *how, "--json")
+    limner("run", "sample/mmmg", *how, "--format=json")
     (found,) = limner("scores", "sample/mmmg", "--store", tmp_path / "s", "--by", "level", "--format", "json").json()
     assert set(found["by"]["level"]) == set(LEVELS)
     for level, broken_down in found["by"]["level"].items():

@@ -71,10 +71,10 @@ def test_malformed_replies_are_failures_not_zeros(
     assert all(row["detail"].startswith("try 1: That reply cannot be used") for row in rows)
 
     # Not tried again unasked; asked for, it is asked anew, and the score is the truth's.
-    assert limner(*marking(exam), "--json", code=3).json()["failures"] == {"unreadable": QUESTIONS}
+    assert limner(*marking(exam), "--format=json", code=3).json()["failures"] == {"unreadable": QUESTIONS}
     assert judge.counts()["total"] == 3 * QUESTIONS
     judge.configure()
-    assert limner(*marking(exam), "--json", "--retry-failed").json()["failed"] == 0
+    assert limner(*marking(exam), "--format=json", "--retry-failed").json()["failed"] == 0
     assert judge.counts()["total"] == 4 * QUESTIONS
     check_scores(exam, judge)
 
@@ -86,7 +86,7 @@ def test_broken_images_are_never_marked(here: Path, exam: SmallExam, judge: Bill
     painting.configure(faults=dict.fromkeys(kinds, 1 / 3))
     result = limner(*drawing(exam), code=3)
     assert result.err.count("failed: image: ") == 5
-    body = limner(*drawing(exam), "--json", code=3).json()
+    body = limner(*drawing(exam), "--format=json", code=3).json()
     assert (body["done"], body["failures"]) == (0, {"image": QUESTIONS})
     assert (judge.counts()["total"], painting.counts()["total"]) == (0, QUESTIONS)
     references = list((here / "limner-store" / "blobs").rglob("*.*"))
@@ -112,7 +112,7 @@ def test_refused_key_or_missing_credit_stops_run_with_one_message(
     # What was in flight beside it came to its end; nothing else was begun.
     assert service.counts()["total"] <= 2
     service.configure()
-    assert limner(*words, "--json").json()["failed"] == 0
+    assert limner(*words, "--format=json").json()["failed"] == 0
 
 
 @pytest.mark.slow
@@ -140,11 +140,11 @@ def test_refusals_of_judge_are_kept_until_retried(
 ) -> None:
     settle(here, judge, painting)
     judge.configure(faults={fault: 1.0})
-    assert limner(*marking(exam), "--json", code=3).json()["failures"] == {"refusal": QUESTIONS}
-    assert limner(*marking(exam), "--json", code=3).json()["failures"] == {"refusal": QUESTIONS}
+    assert limner(*marking(exam), "--format=json", code=3).json()["failures"] == {"refusal": QUESTIONS}
+    assert limner(*marking(exam), "--format=json", code=3).json()["failures"] == {"refusal": QUESTIONS}
     assert (judge.counts()["total"], standing()["failures"]) == (QUESTIONS, {"refusal": QUESTIONS})
     judge.configure()
-    assert limner(*marking(exam), "--json", "--retry-failed").json()["failed"] == 0
+    assert limner(*marking(exam), "--format=json", "--retry-failed").json()["failed"] == 0
     assert judge.counts()["total"] == 2 * QUESTIONS
     check_scores(exam, judge)
 
@@ -157,11 +157,11 @@ def test_refusals_of_painter_are_kept_until_retried(
     settle(here, judge, painting)
     # Half of them: by prompt, and so again each time.
     painting.configure(faults={fault: 0.5}, fault_by="key")
-    body = limner(*drawing(exam), "--json", code=3).json()
+    body = limner(*drawing(exam), "--format=json", code=3).json()
     refused = body["failures"]["refusal"]
     assert 0 < refused < QUESTIONS
     assert body["failed"] == refused
-    assert limner(*drawing(exam), "--json", code=3).json()["failed"] == refused
+    assert limner(*drawing(exam), "--format=json", code=3).json()["failed"] == refused
     assert painting.counts()["total"] == QUESTIONS
     summary = standing()
     assert (summary["n"], summary["expected"], summary["failures"]) == (
@@ -170,7 +170,7 @@ def test_refusals_of_painter_are_kept_until_retried(
         {"refusal": refused},
     )
     painting.configure()
-    assert limner(*drawing(exam), "--json", "--retry-failed").json()["failed"] == 0
+    assert limner(*drawing(exam), "--format=json", "--retry-failed").json()["failed"] == 0
     assert painting.counts()["total"] == QUESTIONS + refused
     assert standing()["n"] == QUESTIONS
 
@@ -182,14 +182,14 @@ def test_hanging_service_is_given_up_at_time_limit(
     """Each attempt has a time limit, and so has the whole call."""
     settle(here, judge, painting, {"timeout_s": 3, "call_timeout_s": 5.6})
     judge.configure(faults={"hang": 1.0})
-    body = limner(*marking(exam), "--json", code=3).json()
+    body = limner(*marking(exam), "--format=json", code=3).json()
     assert body["failures"] == {"timeout": QUESTIONS}
     # Without the limit for all of them it would be five.
     assert QUESTIONS <= judge.counts()["total"] <= 2 * QUESTIONS
     assert body["unpriced_calls"] == judge.counts()["total"]
     settle(here, judge, painting)
     judge.configure()
-    assert limner(*marking(exam), "--json").json()["failed"] == 0
+    assert limner(*marking(exam), "--format=json").json()["failed"] == 0
 
 
 @pytest.mark.slow
@@ -200,7 +200,7 @@ def test_unreachable_service_is_network_fault_and_run_resumes(
     result = limner(*marking(exam), code=3)
     assert result.err.count("failed: network: ") == 5
     settle(here, judge, painting)
-    assert limner(*marking(exam), "--json").json()["failed"] == 0
+    assert limner(*marking(exam), "--format=json").json()["failed"] == 0
     check_scores(exam, judge)
 
 
@@ -209,5 +209,5 @@ def test_standard_output_is_only_json_despite_failures(
 ) -> None:
     settle(here, judge, painting)
     judge.configure(faults={"refusal": 0.5, "prose": 0.5})
-    result = limner(*marking(exam), "--json", code=3)
+    result = limner(*marking(exam), "--format=json", code=3)
     assert json.loads(result.out)["failed"] == QUESTIONS

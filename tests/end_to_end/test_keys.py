@@ -97,8 +97,8 @@ def words_for(provider: str, exam: SmallExam) -> list[str]:
 
 
 READ = (
-    ("scores", "genexam", "--format", "json"), ("show", "genexam", "Biology_0", "--json"),
-    ("export", "genexam", "-o", "rows.jsonl", "--images", "pictures"), ("spend", "--json"),
+    ("scores", "genexam", "--format", "json"), ("show", "genexam", "Biology_0", "--format=json"),
+    ("export", "genexam", "-o", "rows.jsonl", "--images", "pictures"), ("spend", "--format=json"),
 )  # fmt: skip
 READ_MORE = (
     ("scores", "genexam"), ("scores", "genexam", "--format", "csv"), ("show", "genexam", "Biology_0"),
@@ -121,7 +121,10 @@ def test_no_key_is_written_anywhere(here: Path, echo: Echo, mode: str) -> None:
     echo.mode = mode
     good = mode == "good"
     words = run_words(exam)
-    results = [limner(*words, code=0 if good else 3), limner(*words, "--retry-failed", "--json", code=0 if good else 3)]
+    results = [
+        limner(*words, code=0 if good else 3),
+        limner(*words, "--retry-failed", "--format=json", code=0 if good else 3),
+    ]
     # Each service was asked, and each has repeated its key; where nothing was drawn, no judge was asked.
     asked = {provider for provider, way in echo.echoed if way == mode}
     assert asked == (KEYS.keys() if good else PAINTERS.keys())

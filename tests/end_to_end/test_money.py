@@ -63,7 +63,7 @@ def test_bill_of_judge_never_exceeds_budget(
 
     # A higher one goes on from there, and pays for nothing again that was had.
     for _ in range(4):
-        result = limner(*marking(exam, budget=9, concurrency=concurrency), "--retry-failed", "--json", code=None)
+        result = limner(*marking(exam, budget=9, concurrency=concurrency), "--retry-failed", "--format=json", code=None)
         if result.code == 0:
             break
         assert result.code == 3
@@ -94,7 +94,7 @@ def test_calls_wait_if_their_bounds_exceed_budget_together(here: Path, exam: Sma
     write_toml(here, judging(judge))
     judge.configure(thinking=[0, LONGEST // 8], latency_s=[0.0, 0.02])
     limit = 0.4
-    body = limner(*marking(exam, budget=limit), "--json").json()
+    body = limner(*marking(exam, budget=limit), "--format=json").json()
     assert (body["done"], body["failed"]) == (2 * QUESTIONS, 0)
     counts = judge.counts()
     bill = charged(counts["bill"])
@@ -147,7 +147,7 @@ def test_images_with_broken_links_count_toward_budget(
     stopped(limner(*words, "--budget", "0.25", code=4), 0.25)
     made = painting.counts()["bill"]["replies"]
     assert made * 0.02 <= 0.25
-    (spent,) = limner("spend", "--by", "kind", "--json").json()
+    (spent,) = limner("spend", "--by", "kind", "--format=json").json()
     assert spent["dollars"] == pytest.approx(made * 0.02)
 
 
@@ -232,7 +232,7 @@ def test_invalid_budget_is_refused(here: Path, exam: SmallExam, judge: BilledCha
 @pytest.mark.slow
 def test_free_painter_needs_no_price(here: Path, exam: SmallExam) -> None:
     words = ["draw", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
-    assert limner(*words, "--budget", "0.001", "--json").json()["failed"] == 0
+    assert limner(*words, "--budget", "0.001", "--format=json").json()["failed"] == 0
 
 
 @pytest.mark.slow
@@ -258,7 +258,7 @@ def test_limits_in_settings_apply_to_service(
 
 
 def estimated(*words: str) -> Any:
-    body = limner("estimate", *words, "--json").json()
+    body = limner("estimate", *words, "--format=json").json()
     (judging,) = [step for step in body["steps"] if step["role"] == "judge"]
     return judging
 
@@ -314,7 +314,7 @@ def test_spending_by_exam_and_painter_equals_bill_of_service(
         after = judge.counts()["bill"]
         chats[name, painter] = {kind: after[kind] - before[kind] for kind in after}
 
-    books = limner("spend", "--by", "kind", "--by", "exam", "--by", "painter", "--json").json()
+    books = limner("spend", "--by", "kind", "--by", "exam", "--by", "painter", "--format=json").json()
     chatted = {(b["group"]["exam"], b["group"]["painter"]): b for b in books if b["group"]["kind"] == "chat"}
     assert chatted.keys() == chats.keys()
     for group, bill in chats.items():
@@ -333,7 +333,7 @@ def test_spending_by_exam_and_painter_equals_bill_of_service(
 
     whole = charged(judge.counts()["bill"]) + charged(bill, IMAGE_PRICES)
     for by in ("target", "kind", "exam", "painter"):
-        sums = limner("spend", "--by", by, "--json").json()
+        sums = limner("spend", "--by", by, "--format=json").json()
         assert sum(one["dollars"] for one in sums) == pytest.approx(whole)
         assert [one["dollars"] for one in sums] == sorted((one["dollars"] for one in sums), reverse=True)
     assert f"${whole:.4f}" in limner("spend").out

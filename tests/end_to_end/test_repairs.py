@@ -25,7 +25,7 @@ def exam(here: Path) -> SmallExam:
 
 def words_for(exam: SmallExam, side: str) -> list[str]:
     """The command that draws, or the one that marks finished drawings."""
-    how = ["genexam", "--data", str(exam.data), "--json", "--concurrency", "1"]
+    how = ["genexam", "--data", str(exam.data), "--format=json", "--concurrency", "1"]
     if side == "judge":
         return ["run", *how, "--painter", f"mine=folder/{exam.drawings}", "--judge", JUDGE]
     return ["draw", *how, "--painter", "mine=drawing/gpt-image-1"]
@@ -137,7 +137,7 @@ def test_local_fault_is_retried_by_next_run(here: Path, exam: SmallExam, painter
     def calls() -> int:
         return len((here / "calls.jsonl").read_text("utf-8").splitlines())
 
-    body: dict[str, Any] = limner(*words, "--json", code=3).json()
+    body: dict[str, Any] = limner(*words, "--format=json", code=3).json()
     assert (body["failures"], body["asked_again"], body["done"]) == ({"local": LEFT}, LEFT, DONE)
     assert calls() == QUESTIONS
     errors = limner(*words, code=3).err
@@ -146,7 +146,7 @@ def test_local_fault_is_retried_by_next_run(here: Path, exam: SmallExam, painter
     assert f"{LEFT} failures are not kept ({LEFT} local). {ASKS_AGAIN}" in errors
     assert calls() == QUESTIONS + LEFT
     (here / "broken").unlink()
-    assert limner(*words, "--json").json()["failed"] == 0
+    assert limner(*words, "--format=json").json()["failed"] == 0
     assert calls() == QUESTIONS + 2 * LEFT
-    assert limner(*words, "--json").json()["stored"] == QUESTIONS
+    assert limner(*words, "--format=json").json()["stored"] == QUESTIONS
     assert calls() == QUESTIONS + 2 * LEFT

@@ -193,7 +193,7 @@ def to_the_end(folder: Path, *words: str) -> None:
     codes: list[int] = []
     while not codes or (codes[-1] == 3 and len(codes) < RUNS):
         again = ["--retry-failed"] if codes else []
-        ended = limner(*words, *again, "--json", cwd=folder, code=None)
+        ended = limner(*words, *again, "--format=json", cwd=folder, code=None)
         codes.append(ended.code)
         body = ended.json()
         assert body["done"] + body["stored"] + body["failed"] <= 2 * QUESTIONS
@@ -205,7 +205,7 @@ def check_the_books(judge: BilledChat, service: Server) -> None:
     """Nothing was paid twice, and every dollar is on the books but for what was dropped unheard."""
     counts = judge.counts()
     assert set(counts["answered_by_key"].values()) == {1}
-    books = {one["group"]["kind"]: one for one in limner_here("spend", "--by", "kind", "--json").json()}
+    books = {one["group"]["kind"]: one for one in limner_here("spend", "--by", "kind", "--format=json").json()}
     bill, unheard = counts["bill"], counts["unheard"]
     assert books["chat"]["attempts"] == counts["total"]
     assert books["chat"]["dollars"] == pytest.approx(charged(bill) - charged(unheard))

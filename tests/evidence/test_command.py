@@ -30,7 +30,7 @@ def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def drawn(small: SmallExam) -> None:
-    limner("draw", "genexam", "--data", small.data, "--painter", f"mine=folder/{small.drawings}", "--json")
+    limner("draw", "genexam", "--data", small.data, "--painter", f"mine=folder/{small.drawings}", "--format=json")
 
 
 def stored() -> list[Any]:
@@ -49,15 +49,15 @@ def faulty(name: str = "ocr", seconds: float = 30.0, **words: str) -> LocalProbe
 def test_missing_evidence_is_measured_once(small_exam: SmallExam) -> None:
     drawn(small_exam)
     assert limner("evidence", "genexam", "--dry-run").out == "to measure: 4 ocr\n"
-    result = limner("evidence", "genexam", "--json")
+    result = limner("evidence", "genexam", "--format=json")
     assert result.err.startswith("ocr: rapidocr/")
     counts = result.json()
     assert (counts["done"], counts["stored"], counts["failed"]) == (4, 4, 0)
     rows = stored()
     assert [(row.name, row.value) for row in rows] == [("ocr", [])] * 4
-    again = limner("evidence", "genexam", "--json").json()
+    again = limner("evidence", "genexam", "--format=json").json()
     assert (again["done"], again["stored"]) == (0, 8)
-    assert limner("evidence", "genexam", "--dry-run", "--json").json() == {"ocr": 0}
+    assert limner("evidence", "genexam", "--dry-run", "--format=json").json() == {"ocr": 0}
     small_exam.drawing(small_exam.ids[0]).write_bytes(picture(77))
     drawn(small_exam)
     assert limner("evidence", "genexam", "--dry-run").out == "to measure: 1 ocr\n"
@@ -65,8 +65,8 @@ def test_missing_evidence_is_measured_once(small_exam: SmallExam) -> None:
 
 def test_selected_drawings_are_measured(small_exam: SmallExam) -> None:
     drawn(small_exam)
-    limner("evidence", "genexam", "--limit", "1", "--json")
-    limner("evidence", "genexam", "--probe", "regions", "--ids", small_exam.ids[2], "--json")
+    limner("evidence", "genexam", "--limit", "1", "--format=json")
+    limner("evidence", "genexam", "--probe", "regions", "--ids", small_exam.ids[2], "--format=json")
     assert [row.name for row in stored()] == ["ocr", "regions"]
     assert "no drawing of genexam by 'you'" in limner("evidence", "genexam", "--painter", "you", code=2).err
 
@@ -83,7 +83,7 @@ def test_crash_is_stored_and_remaining_drawings_are_measured(
     assert "faulty: the worker died (exit code 3)" in result.err
     assert "faulty: ZeroDivisionError('by nothing')" in result.err
     assert [row.value for row in stored()] == [{"word": "fine"}] * 2
-    counts = limner("evidence", "genexam", "--json", code=3).json()
+    counts = limner("evidence", "genexam", "--format=json", code=3).json()
     assert (counts["failures"], counts["stored"], counts["done"]) == ({"probe": 2}, 6, 0)
 
 
@@ -92,7 +92,7 @@ def test_drawing_that_cannot_be_measured_is_still_marked(
 ) -> None:
     monkeypatch.setattr(setup, "open_probes", lambda *_: [faulty("regions")])
     how = ("--data", small_exam.data, "--painter", f"mine=folder/{small_exam.drawings}", "--judge", "ocr")
-    counts = limner("run", "genexam", *how, "--json", code=3).json()
+    counts = limner("run", "genexam", *how, "--format=json", code=3).json()
     assert (counts["done"], counts["failures"]) == (4 + 2 + 4, {"probe": 2})
     (standing,) = limner("scores", "genexam", "--format", "json").json()
     assert (standing["coverage"], standing["evidence"]) == (1.0, {"regions": {"faulty/1": 2}})
@@ -122,24 +122,26 @@ def standings(*words: str) -> dict[str, Any]:
 
 
 def test_run_counts_regions_when_exam_needs_them(mmmg: tuple[str, ...]) -> None:
-    counts = limner("run", *mmmg, "--painter", "one=folder/one", "--json").json()
+    counts = limner("run", *mmmg, "--painter", "one=folder/one", "--format=json").json()
     assert (counts["done"], counts["failed"]) == (2 + 2 + 2, 0)
     found = standings()["one"]
     assert found["scores"]["mmmg_exact"]["value"] == 1.0
     assert "regions counted by classical: not the paper's readability, which uses SAM 2.1 large" in found["remarks"]
     ((backend, drawings),) = found["evidence"]["regions"].items()
     assert (backend.startswith("classical/"), drawings) == (True, 2)
-    again = limner("run", *mmmg, "--painter", "one=folder/one", "--json").json()
+    again = limner("run", *mmmg, "--painter", "one=folder/one", "--format=json").json()
     assert (again["done"], again["stored"]) == (0, 6)
 
 
 @pytest.mark.slow
 def test_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> None:
     for painter in ("one", "two"):
-        limner("run", *mmmg, "--painter", f"{painter}=folder/{painter}", "--json")
+        limner("run", *mmmg, "--painter", f"{painter}=folder/{painter}", "--format=json")
     counts = tmp_path / "counts.csv"
     counts.write_text("id,painter,count\nhighschool_Engineering_1,one,115\n")
-    assert limner("evidence", "mmmg", "--regions", f"sam={counts}", "--dry-run", "--json").json() == {"values": 1}
+    assert limner("evidence", "mmmg", "--regions", f"sam={counts}", "--dry-run", "--format=json").json() == {
+        "values": 1
+    }
     assert {row.backend.partition("/")[0] for row in stored()} == {"classical"}
     result = limner("evidence", "mmmg", "--regions", f"sam={counts}")
     assert result.err == f"regions: 1 values from {counts}, as csv:sam\n"
@@ -150,7 +152,7 @@ def test_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> Non
     assert "MMMG-Score is missing for 1 of 2 drawings" in other["one"]["remarks"][0]
     assert other["two"]["scores"]["readability"]["value"] is None
     shown = limner(
-        "show", "mmmg", "highschool_Engineering_1", "--painter", "one", "-O", "regions=csv:sam", "--json"
+        "show", "mmmg", "highschool_Engineering_1", "--painter", "one", "-O", "regions=csv:sam", "--format=json"
     ).json()
     assert shown["markings"][0]["evidence"] == {"regions": {"value": 115, "backend": "csv:sam"}}
     rows = limner("export", "mmmg", "-O", "regions=csv:sam", "--painter", "one").lines()
@@ -168,10 +170,10 @@ def test_imported_counts_are_not_measured_again(mmmg: tuple[str, ...], tmp_path:
     how = ("--results", "results", "--regions", "counts.json", "--images", "one", "--painter", "gpt", "--judge", "o3")
     limner("import", *mmmg[:3], *how)
     assert limner("evidence", "mmmg", "--dry-run").out == "to measure: 0 regions\n"
-    limner("mark", "mmmg", *mmmg[3:], "--json")
+    limner("mark", "mmmg", *mmmg[3:], "--format=json")
     assert [(row.name, row.backend) for row in stored()] == [("regions", "imported")]
     assert limner("evidence", "mmmg", "--regions", "classical", "--dry-run").out == "to measure: 1 regions\n"
-    limner("evidence", "mmmg", "--regions", "classical", "--json")
+    limner("evidence", "mmmg", "--regions", "classical", "--format=json")
     found = {one["judge"]: one for one in limner("scores", "mmmg", "--format", "json").json()}
     assert found["o3"]["scores"]["readability"]["value"] == 0.5, "of equals the paper's"
     found = {
@@ -181,7 +183,7 @@ def test_imported_counts_are_not_measured_again(mmmg: tuple[str, ...], tmp_path:
 
 
 def test_imported_ratings_complete_overall_score(tmp_path: Path) -> None:
-    limner("run", "sample/aibench", "--painter", "control/blank", "--judge", "ocr", "--limit", "2", "--json")
+    limner("run", "sample/aibench", "--painter", "control/blank", "--judge", "ocr", "--limit", "2", "--format=json")
     rows = limner("export", "sample/aibench").lines()
     assert len({row["image"] for row in rows}) == 1, "one white sheet for all"
     Path("ratings.csv").write_text(f"id,score\n{rows[0]['id']},40\n")
@@ -222,7 +224,7 @@ def test_interrupted_run_leaves_no_process_and_resumes(tmp_path: Path, small_exa
         "workers.Recipe = probe.Recipe = lambda name, factory, *rest, **more: usual(name, 'waiting:reader')\n"
     )
     begun = os.open(tmp_path / "begun", os.O_RDONLY | os.O_NONBLOCK)
-    run = start_limner("evidence", "genexam", "--json", cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)})
+    run = start_limner("evidence", "genexam", "--format=json", cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)})
     try:
         assert select.select([begun], [], [], 60)[0]
         family = psutil.Process(run.pid).children(recursive=True)
@@ -237,5 +239,5 @@ def test_interrupted_run_leaves_no_process_and_resumes(tmp_path: Path, small_exa
     assert run.returncode == 130, (out, err)
     _, alive = psutil.wait_procs(family, timeout=30)
     assert not [one for one in alive if one.status() != psutil.STATUS_ZOMBIE]
-    limner("evidence", "genexam", "--json")
+    limner("evidence", "genexam", "--format=json")
     assert len(stored()) == 4

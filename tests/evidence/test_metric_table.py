@@ -107,7 +107,7 @@ def test_command_stores_metrics_as_evaluators(tmp_path: Path) -> None:
     with Store(store) as opened:
         assert not list(load_ratings(opened, "sample/genexam"))
     for _ in range(2):
-        assert limner(*words, f"lab={file}", "--json").json() == {
+        assert limner(*words, f"lab={file}", "--format=json").json() == {
             "metrics": ["aesr1", "fid"],
             "drawings": 1,
             "painters": 1,

@@ -105,7 +105,7 @@ def test_stored_exam_is_usable_without_data(name: str) -> None:
     limner("export", "mine", "--images", "drawings")
     assert len(list(Path("drawings").rglob("*.png"))) >= standings["control/blank"]["n"]
     for id in {row["id"] for row in rows}:
-        shown = limner("show", "mine", id, "--json").json()
+        shown = limner("show", "mine", id, "--format=json").json()
         assert shown["criteria"]
         assert {marking["judge"] for marking in shown["markings"]} == {"ocr"}
         assert id in limner("show", "mine", id).out

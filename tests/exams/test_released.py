@@ -238,9 +238,9 @@ def test_run_uses_clone_wording_and_notes_it_everywhere(
     points = small_exam.rows[0]["scoring_points"]
     chat.configure(reply=json.dumps(reply([1] * len(points), [2, 2, 2])))
     asked = chat.counts()["total"]
-    counts = limner("run", *words, "--prompts", "release:genexam", "--json").json()
+    counts = limner("run", *words, "--prompts", "release:genexam", "--format=json").json()
     assert (counts["done"], chat.counts()["total"]) == (1, asked + 1)
-    assert limner("run", *words, "--prompts", "release:./genexam", "--json").json()["done"] == 0
+    assert limner("run", *words, "--prompts", "release:./genexam", "--format=json").json()["done"] == 0
     rows = {row["setup"].get("prompts"): row for row in limner("scores", "genexam", "--format", "json").json()}
     assert {*rows} == {None, "release"}
     assert rows["release"]["evaluator"] == "judge · prompts release"

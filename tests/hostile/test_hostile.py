@@ -157,7 +157,7 @@ def test_run_over_all_images_completes(tmp_path: Path, monkeypatch: pytest.Monke
         file.write(CASES["plain"].data)
         file.truncate(65 * 2**20)
     data = write_exam(tmp_path, [*CASES, *paths])
-    how = ("--painter", f"mine=folder/{drawings}", "--judge", "ocr", "--json")
+    how = ("--painter", f"mine=folder/{drawings}", "--judge", "ocr", "--format=json")
     counts = limner("run", "mmmg", "--data", data, *how, code=3).json()
     rows = {row["id"].removeprefix("PhD_Biology_"): row for row in limner("export", "mmmg").lines()}
     assert set(rows) == {*CASES, *paths}
@@ -177,5 +177,5 @@ def test_run_over_all_images_completes(tmp_path: Path, monkeypatch: pytest.Monke
     refused = len(UNSOUND) - broken + 1
     # A drawing that breaks when it is decoded fails twice: where regions are counted, and where it is marked.
     assert counts["failures"] == {"image": refused + 2 * broken, "missing": len(paths) - 1}
-    shown = limner("show", "mmmg", "PhD_Biology_turned-6", "--json").json()
+    shown = limner("show", "mmmg", "PhD_Biology_turned-6", "--format=json").json()
     assert shown["drawings"][0]["notes"]["image"] == ["turned upright by its EXIF orientation, 6"]

@@ -73,7 +73,9 @@ def test_panel_is_shown_with_votes_of_members(three: tuple[Path, list[str]]) -> 
     folder, judges = three
     text = limner("scores", EXAM, "--store", folder / "store", "--judge", "panel/jury").out
     assert "its members differ on" in text
-    body = limner("show", EXAM, "Biology_0", "--store", folder / "store", "--judge", "panel/jury", "--json").json()
+    body = limner(
+        "show", EXAM, "Biology_0", "--store", folder / "store", "--judge", "panel/jury", "--format=json"
+    ).json()
     assert all(judges[0] in mark["reason"] for mark in body["markings"][0]["marks"])
     pairs = limner("agree", EXAM, "--store", folder / "store", "--format", "json").json()["pairs"]
     assert {"panel/jury"} <= {name for pair in pairs for name in (pair["first"], pair["second"])}

@@ -45,7 +45,17 @@ def test_two_runs_share_the_work_and_one_is_killed(
     write_toml(tmp_path, {**services, "models.studio/judge": priced, "painters.easel/brush": {"image_price": PRICE}})
     chat.configure(seed=SEED, latency_s=[0.02, 0.08])
 
-    words = ["run", str(own), "--painter", "easel/brush", "--judge", "studio/judge", "--store", postgres, "--json"]
+    words = [
+        "run",
+        str(own),
+        "--painter",
+        "easel/brush",
+        "--judge",
+        "studio/judge",
+        "--store",
+        postgres,
+        "--format=json",
+    ]
     words += ["--concurrency", str(CONCURRENCY), "--budget", "40", "--purse", PURSE]
     killed, other = (Gated(*words, cwd=tmp_path) for _ in range(2))
     try:

@@ -80,7 +80,7 @@ class Place:
         drawn = painter or f"mine=folder/{self.exam.drawings}"
         command = "run" if judge else "draw"
         words = [command, "genexam", "--data", str(self.exam.data), "--painter", drawn]
-        words += ["--store", self.store, "--json"]
+        words += ["--store", self.store, "--format=json"]
         return [*words, *(["--judge", judge] if judge else []), "--batch", *more]
 
     def run(self, *more: str, **who: str | None) -> tuple[int, dict[str, Any], str]:

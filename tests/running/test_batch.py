@@ -285,23 +285,23 @@ def test_purse_reserves_submitted_calls_until_they_are_settled(place: Place) -> 
 
 def test_batches_command_lists_and_cancels_batches(place: Place) -> None:
     plan(place, looks=10**6)
-    code, _, err = place.limner([word for word in place.words("--batch-wait", "0") if word != "--json"])
+    code, _, err = place.limner([word for word in place.words("--batch-wait", "0") if word != "--format=json"])
     assert code == 3
     assert f"{QUESTIONS} calls are in batches: run the same command again to fetch them" in err
-    shown = json.loads(place.limner(["batches", "--store", "store", "--json"])[1])
+    shown = json.loads(place.limner(["batches", "--store", "store", "--format=json"])[1])
     assert [(one["service"], one["model"], one["calls"], one["status"]) for one in shown] == [
         ("fake", "judge", QUESTIONS, "submitted")
     ]
     table = place.limner(["batches", "--store", "store"])[1]
     assert shown[0]["id"][:8] in table
     assert f"{shown[0]['bound']:.4f}" in table
-    code, _out, err = place.limner(["batches", "--store", "store", "--cancel", shown[0]["id"][:6], "--json"])
+    code, _out, err = place.limner(["batches", "--store", "store", "--cancel", shown[0]["id"][:6], "--format=json"])
     assert code == 0
     assert "to stop it; answers that exist" in err
     code, body, _ = place.run()
     assert (code, body["failures"]) == (3, {"interrupted": QUESTIONS // 2})
     assert sum(place.server.bill()["paid"].values()) == QUESTIONS // 2
-    assert json.loads(place.limner(["batches", "--store", "store", "--json"])[1]) == []
+    assert json.loads(place.limner(["batches", "--store", "store", "--format=json"])[1]) == []
     plan(place)
     assert place.run()[0] == 0
     paid_once(place.server, QUESTIONS)

@@ -163,7 +163,7 @@ def test_run_killed_before_commit_resumes_and_purse_balances(place: Place) -> No
 
 @ON_FILE
 def test_interrupted_run_leaves_batch_and_tells_how_to_resume(place: Place) -> None:
-    words = [word for word in command(place, 600) if word != "--json"]
+    words = [word for word in command(place, 600) if word != "--format=json"]
     server = place.server
     server.reset()
     process = Child(forks(), place.root, words)

@@ -39,7 +39,7 @@ def painted(exam: SmallExam) -> list[str]:
 
 def steps(*words: str, code: int = 0) -> dict[str, Any]:
     """Each painter's and judge's line, by name."""
-    body = limner("estimate", *words, "--json", code=code).json()
+    body = limner("estimate", *words, "--format=json", code=code).json()
     assert body["dollars"] == pytest.approx(sum(step["dollars"] or 0 for step in body["steps"]))
     return {step["who"]: step for step in body["steps"]}
 
@@ -78,7 +78,7 @@ def test_call_made_once_per_question_counts_once(exam: SmallExam) -> None:
 def test_unknown_prices_are_listed(exam: SmallExam, tmp_path: Path) -> None:
     write_settings(tmp_path, "http://127.0.0.1:9/v1", priced=False)
     words = [*painted(exam), "--painter", "openrouter/openai/nobody", "--judge", JUDGE, "--judge", "openai/gpt-5"]
-    body = limner("estimate", *words, "--json").json()
+    body = limner("estimate", *words, "--format=json").json()
     assert body["unknown_prices"] == ["openrouter/openai/nobody", JUDGE]
     assert [step["dollars"] is None for step in body["steps"]] == [False, True, True, False]
     output = limner("estimate", *words).out
@@ -101,7 +101,7 @@ def test_stored_work_is_subtracted_and_stored_calls_set_prices(
     estimated = steps(*words)
     assert (estimated["mine"]["steps"], estimated[JUDGE]["steps"], estimated[JUDGE]["basis"]) == (4, 4, "stored calls")
     # As much as the two that are stored, for each of the four.
-    (spent,) = limner("spend", "--by", "target", "--json").json()
+    (spent,) = limner("spend", "--by", "target", "--format=json").json()
     assert estimated[JUDGE]["dollars"] == pytest.approx(2 * spent["dollars"])
     assert estimated[JUDGE]["tokens_in"] == pytest.approx(2 * spent["tokens_in"], abs=1)
     prices = (estimated[JUDGE]["tokens_in"] * PRICES[0] + estimated[JUDGE]["tokens_out"] * PRICES[1]) / 1e6
@@ -170,10 +170,14 @@ def test_edits_include_price_of_input_image(exam: SmallExam) -> None:
     """Editors priced by tokens are also paid for the input image; those with a price per edit are not."""
     words = ["genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-2", "-S", "critic=openai/gpt-5"]
     words += ["-S", "chooser=openai/gpt-5", "--strategy", "edit", "-S", "rounds=1", "--judge", "ocr"]
-    edited = next(step for step in limner("estimate", *words, "--json").json()["steps"] if step["role"] == "editor")
+    edited = next(
+        step for step in limner("estimate", *words, "--format=json").json()["steps"] if step["role"] == "editor"
+    )
     assert edited["dollars"] == pytest.approx(6 * (0.40 + 7000 * 8.0 / 1e6))
     Path("limner.toml").write_text('[painters."openai/gpt-image-2"]\nedit_price = 0.2\n')
-    edited = next(step for step in limner("estimate", *words, "--json").json()["steps"] if step["role"] == "editor")
+    edited = next(
+        step for step in limner("estimate", *words, "--format=json").json()["steps"] if step["role"] == "editor"
+    )
     assert edited["dollars"] == pytest.approx(6 * 0.2)
 
 
@@ -220,7 +224,7 @@ def test_estimate_of_shard_matches_its_run(exam: SmallExam) -> None:
     for part in ("1/3", "2/3", "3/3"):
         shard = ["--shard", part, "--store", f"part-{part[0]}"]
         estimated = steps(*words, *shard)
-        planned = limner("run", *words, *shard, "--dry-run", "--json").json()
+        planned = limner("run", *words, *shard, "--dry-run", "--format=json").json()
         drawings, markings = estimated["mine"]["steps"] + estimated["control/blank"]["steps"], estimated["ocr"]["steps"]
         assert (drawings, markings) == (planned["drawings"], planned["markings"])
         sizes.append(drawings)

@@ -27,11 +27,11 @@ def test_evidence_command_computes_clip_score_and_fid(tmp_path: Path, monkeypatc
     limner("draw", EXAM, "--painter", "control/blank", "--painter", "control/reference", "--store", store)
     clip, inception = tiny.clip(tmp_path / "clip"), tiny.inception(tmp_path / "inception.pt")
     words = ("evidence", EXAM, "--store", store, "--metric")
-    first = limner(*words, f"clip-score:{clip}", "--json")
+    first = limner(*words, f"clip-score:{clip}", "--format=json")
     done = first.json()
     assert done["failed"] == 0
     assert "read only the beginning of the prompt" in first.err
-    again = limner(*words, f"clip-score:{clip}", "--json").json()
+    again = limner(*words, f"clip-score:{clip}", "--format=json").json()
     assert again["failed"] == 0
     features = metrics_worker.features(str(inception))
 

@@ -73,7 +73,7 @@ def spent(store: Store) -> tuple[int, float]:
 @pytest.mark.slow
 def test_each_drawing_is_scored_once(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with service(drawn, lambda _: '{"reason": "so", "rating": 7.5}', monkeypatch) as seen:
-        body = limner("rate", "genexam", "--as", "score", "--judge", MODEL, "--json").json()
+        body = limner("rate", "genexam", "--as", "score", "--judge", MODEL, "--format=json").json()
         assert (body["done"], body["failed"], len(seen)) == (12, 0, 12)
         assert body["spent"] == pytest.approx(12 * (1000 * 2 + 100 * 10) / 1e6)
         assert all("rubric" not in json.dumps(each[1]) and len(pictures_of(each[1])) == 1 for each in seen)
@@ -132,7 +132,7 @@ def test_unreadable_rating_has_no_value_and_is_retried_on_request(drawn: Path, m
     replies = ["I like it."]
     with service(drawn, lambda _: replies[-1], monkeypatch) as seen:
         words = ("rate", "genexam", "--as", "score", "--judge", MODEL, "--painter", "one", "--limit", "1")
-        assert limner(*words, "--json", code=3).json()["failures"] == {"unreadable": 1}
+        assert limner(*words, "--format=json", code=3).json()["failures"] == {"unreadable": 1}
         assert len(seen) == 3
         limner(*words, code=3)
         assert len(seen) == 3

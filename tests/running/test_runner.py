@@ -101,7 +101,7 @@ def make_world(
         monkeypatch.setattr("limner.calls.journal.back_off", lambda _tries: 0.0)
         exam = make_exam(count)
         words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
-        words += ["--judge", JUDGE, "--store", "store", "--concurrency", "4", "--json"]
+        words += ["--judge", JUDGE, "--store", "store", "--concurrency", "4", "--format=json"]
         return World(tmp_path, exam, chat, capsys, monkeypatch, words)
 
     return make
@@ -233,7 +233,7 @@ def test_same_image_of_two_painters_is_marked_once(world: World) -> None:
 
 @pytest.mark.slow
 def test_marking_needs_only_store(world: World) -> None:
-    stored = ["genexam", "--store", "store", "--json"]
+    stored = ["genexam", "--store", "store", "--format=json"]
     painter = f"mine=folder/{world.exam.drawings}"
     world.words = ["draw", *stored, "--data", str(world.exam.data), "--painter", painter]
     code, closing, _ = world.run()
@@ -253,7 +253,7 @@ def test_marking_needs_only_store(world: World) -> None:
 def test_not_applicable_drawing_is_neither_failure_nor_zero(world: World) -> None:
     (world.exam.data / "images" / world.exam.rows[0]["image_path"]).unlink()
     world.words = ["run", "genexam", "--data", str(world.exam.data), "--painter", "control/reference"]
-    world.words += ["--judge", JUDGE, "--store", "store", "--json"]
+    world.words += ["--judge", JUDGE, "--store", "store", "--format=json"]
     for run in range(2):
         code, closing, _ = world.run()
         assert (code, closing["not_applicable"], closing["failed"]) == (0, 1, 0)

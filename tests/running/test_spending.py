@@ -122,7 +122,7 @@ def test_spend_command_shows_rows_and_total(tmp_path: Path, monkeypatch: pytest.
     assert "spent in store: $0.2900" in result.out
     assert "unpriced: attempts whose cost is not known" in result.out
     assert "–" in result.out  # No exam was named for it.
-    rows = limner("spend", "--store", "store", "--by", "target", "--json").json()
+    rows = limner("spend", "--store", "store", "--by", "target", "--format=json").json()
     assert [(row["group"], row["dollars"], row["attempts"]) for row in rows] == [
         ({"target": "service/model"}, 0.25, 2),
         ({"target": "a/draws"}, 0.04, 1),

@@ -63,7 +63,7 @@ def test_killed_at_seeded_calls_each_candidate_is_drawn_once(
     exam = write_exam(tmp_path, QUESTIONS)
     settle(tmp_path, studio, easel)
     words = ["draw", "genexam", "--data", str(exam.data), "--painter", "easel/brush", *WORDS]
-    words += ["--store", "store", "--concurrency", "3", "--json"]
+    words += ["--store", "store", "--concurrency", "3", "--format=json"]
     plan: dict[str, Any] = {"seed": SEED, "latency_s": [0.02, 0.06]}
     chance = random.Random(SEED)
     following = Gated(*words, cwd=tmp_path)
@@ -127,9 +127,9 @@ def test_estimate_is_within_20_percent_of_cost(
     given = ["genexam", "--data", str(exam.data), "--painter", "easel/brush", "--strategy", word, "--store", "store"]
     for role in roles:
         given += ["-S", f"{role}=studio/mind"]
-    first = limner("draw", *given, "--limit", "20", "--json", cwd=tmp_path).json()
-    estimate = limner("estimate", *given, "--json", cwd=tmp_path).json()
-    rest = limner("draw", *given, "--json", cwd=tmp_path).json()
+    first = limner("draw", *given, "--limit", "20", "--format=json", cwd=tmp_path).json()
+    estimate = limner("estimate", *given, "--format=json", cwd=tmp_path).json()
+    rest = limner("draw", *given, "--format=json", cwd=tmp_path).json()
     assert (first["done"], rest["done"]) == (20, 40)
     assert estimate["dollars"] == pytest.approx(rest["spent"], rel=0.2)
     bill = charged(studio.counts()["bill"], PRICES) + easel.counts()["bill"]["replies"] * IMAGE_PRICE
@@ -155,6 +155,6 @@ def test_show_lists_strategy_steps(tmp_path: Path, studio: StudioServer, easel: 
     shown = limner("show", "genexam", exam.ids[0], cwd=tmp_path).out
     for word in ("trace", "description", "candidate (seed 0)", "candidate (seed 1)", "choice"):
         assert word in shown
-    body = json.loads(limner("show", "genexam", exam.ids[0], "--json", cwd=tmp_path).out)
+    body = json.loads(limner("show", "genexam", exam.ids[0], "--format=json", cwd=tmp_path).out)
     chain = "reason+best-of-2[chooser=studio/eye,planner=studio/mind]"
     assert {drawing["strategy"] for drawing in body["drawings"]} == {"direct", chain}

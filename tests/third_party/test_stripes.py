@@ -22,14 +22,21 @@ WAY = [
 @pytest.mark.slow
 def test_run_with_third_party_parts_completes(tmp_path: Path) -> None:
     commands = {
-        "estimate": ["estimate", *WAY, "--json"],
-        "run": ["run", *WAY, "--json", "--budget", "1"],
-        "again": ["run", *WAY, "--json"],
+        "estimate": ["estimate", *WAY, "--format=json"],
+        "run": ["run", *WAY, "--format=json", "--budget", "1"],
+        "again": ["run", *WAY, "--format=json"],
         "scores": ["scores", "sample/flags", "--format", "json"],
-        "evidence": ["evidence", "sample/flags", "--probe", "brightness", "--json"],
-        "named": ["evidence", "sample/flags", "--probe", "brightness=mean,regions=stripes", "--dry-run", "--json"],
-        "show": ["show", "sample/flags", "europe/sweden", "--json"],
-        "spend": ["spend", "--json"],
+        "evidence": ["evidence", "sample/flags", "--probe", "brightness", "--format=json"],
+        "named": [
+            "evidence",
+            "sample/flags",
+            "--probe",
+            "brightness=mean,regions=stripes",
+            "--dry-run",
+            "--format=json",
+        ],
+        "show": ["show", "sample/flags", "europe/sweden", "--format=json"],
+        "spend": ["spend", "--format=json"],
     }
     results = dict(zip(commands, drive(tmp_path, *commands.values()), strict=True))
     assert {name: code for name, (code, _, _) in results.items()} == dict.fromkeys(commands, 0), results
@@ -71,9 +78,9 @@ def test_third_party_image_service_draws(tmp_path: Path) -> None:
         way = ["sample/flags", "--painter", "shop/a", "--limit", "1"]
         estimate, wrong, drawn = drive(
             tmp_path,
-            ["estimate", *way, "--json"],
+            ["estimate", *way, "--format=json"],
             ["draw", *way, "--painter-arg", "shade=dark"],
-            ["draw", *way, "--json"],
+            ["draw", *way, "--format=json"],
         )
     assert json.loads(estimate[1])["dollars"] == 0.5
     assert "shop/a has no option 'shade'; it has: colour, size" in wrong[2]

@@ -225,7 +225,17 @@ def test_run_that_loses_node_stores_same_content_as_local_run(
 
 
 def test_command_line_run_on_cluster_stores_same_content(nodes: Nodes, tmp_path: Path) -> None:
-    words = ["run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2", "--json"]
+    words = [
+        "run",
+        "sample/genexam",
+        "--painter",
+        "control/reference",
+        "--judge",
+        "ocr",
+        "--limit",
+        "2",
+        "--format=json",
+    ]
     words += ["--regions", "classical"]
     contents = []
     for name, more in (("one", []), ("many", ["--ray", nodes.address, "--ray-workers", "1"])):

@@ -37,24 +37,24 @@ def _commands(exam: str) -> Iterator[tuple[str, list[str]]]:
     for form in ("json", "csv"):
         yield f"scores.{form}", ["scores", sample, "--format", form]
         yield f"compare.{form}", ["compare", sample, "--format", form]
-    yield "scores-by.json", ["scores", sample, *tags, "--format", "json"]
-    yield "scores-all.json", ["scores", sample, "--on", "all", "--analyses", "--format", "json"]
+    yield "scores-by.json", ["scores", sample, *tags, "--format=json"]
+    yield "scores-all.json", ["scores", sample, "--on", "all", "--analyses", "--format=json"]
     for reading in ("paper", "release"):
-        yield f"scores-{reading}.json", ["scores", sample, "--reading", reading, "--format", "json"]
-    yield "scores-study.json", ["scores", sample, "--study", STUDY, "--format", "json"]
-    yield "compare-by.json", ["compare", sample, *tags[:2], "--judge", JUDGE, "--format", "json"]
-    yield "compare-gap.json", ["compare", sample, "--gap", "3", "--judge", JUDGE, "--format", "json"]
+        yield f"scores-{reading}.json", ["scores", sample, "--reading", reading, "--format=json"]
+    yield "scores-study.json", ["scores", sample, "--study", STUDY, "--format=json"]
+    yield "compare-by.json", ["compare", sample, *tags[:2], "--judge", JUDGE, "--format=json"]
+    yield "compare-gap.json", ["compare", sample, "--gap", "3", "--judge", JUDGE, "--format=json"]
     both = ["--judge", JUDGE, "--judge", SECOND]
-    yield "agree.json", ["agree", sample, "--format", "json"]
+    yield "agree.json", ["agree", sample, "--format=json"]
     yield "agree.csv", ["agree", sample, *both, "--format", "csv"]
-    yield "agree-by.json", ["agree", sample, *both, *tags[:2], "--format", "json"]
-    yield "agree-study.json", ["agree", sample, "--study", STUDY, "--format", "json"]
+    yield "agree-by.json", ["agree", sample, *both, *tags[:2], "--format=json"]
+    yield "agree-study.json", ["agree", sample, "--study", STUDY, "--format=json"]
     yield from _tables(exam)
     yield from _estimates(sample)
     for form in ("jsonl", "csv"):
         yield f"export.{form}", ["export", sample, "--format", form]
-    yield "spend.json", ["spend", "--by", "kind", "--json"]
-    yield "study.json", ["study", "status", STUDY, "--format", "json"]
+    yield "spend.json", ["spend", "--by", "kind", "--format=json"]
+    yield "study.json", ["study", "status", STUDY, "--format=json"]
     yield "study.csv", ["study", "export", STUDY, "--format", "csv"]
 
 
@@ -68,7 +68,7 @@ def _tables(exam: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _estimates(sample: str) -> Iterator[tuple[str, list[str]]]:
-    run = ["estimate", sample, "--judge", JUDGE, "--json"]
+    run = ["estimate", sample, "--judge", JUDGE, "--format=json"]
     yield "estimate-mark.json", [*run, "--retry-failed"]
     yield "estimate-seeds.json", [*run, "--painter", QUILL, "--painter", BRUSH, "--seeds", "3"]
     yield "estimate-best.json", [*run, "--painter", BRUSH, *best_of_2(), "--seeds", "2", "--repeats", "2"]

@@ -21,4 +21,4 @@ def checklist() -> list[dict[str, Any]]:
 @cache
 def criteria(sample: str, question: str) -> dict[str, dict[str, Any]]:
     """The criteria of a question that is in the store of the working folder, by id."""
-    return {one["id"]: one for one in limner("show", sample, question, "--json").json()["criteria"]}
+    return {one["id"]: one for one in limner("show", sample, question, "--format=json").json()["criteria"]}

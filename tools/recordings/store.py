@@ -50,7 +50,7 @@ def make_store(exam: str) -> dict[str, Any]:
     said: dict[str, Any] = {}
 
     def run(name: str, *words: str) -> None:
-        told = limner(*words, "--json", code=None)
+        told = limner(*words, "--format=json", code=None)
         # Interrupted or refused, a store would lack what the recording is about.
         if told.code not in (0, 3):
             raise RuntimeError(f"limner {' '.join(words)} ended with {told.code}: {told.err}")

@@ -30,7 +30,7 @@ def build_command() -> None:
 
 @build_command.command("list")
 @options.store
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options.table_or_json
 def list_command(store: str, form: str) -> None:
     """List recipes with their steps and roles, and the builds in the store."""
     from ..build.recipe import recipes
@@ -106,7 +106,7 @@ def run_command(name: str, **given: Any) -> None:
     from ..running.setup import service_limits
     from ..store.store import open_store
 
-    loaded, form = settings.load(), "json" if given["as_json"] else "text"
+    loaded, form = settings.load(), given["form"]
     with open_store(given["store"]) as store:
         change: dict[str, Any] = {"settings": given["settings"], "prompts": given["prompts"]}
         change |= {"roles": options.parse_pairs(given["roles"], "-S"), "keep": not given["dry_run"]}
@@ -125,14 +125,14 @@ def run_command(name: str, **given: Any) -> None:
         with running.show_progress() as watch:
             progress = builder.run(how, given["until"], watch)
         counts, _ = builder.look()
-        if given["as_json"]:
+        if form == "json":
             summary = {"build": name, "failed": progress.failed, "asked_again": progress.asked_again,
                     "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
                     "interrupted": progress.interrupted, "steps": funnel_rows(builder.recipe, counts)}  # fmt: skip
             say(json.dumps(summary))
         else:
             say_failures(progress)
-            show("text", lambda: [funnel_table(name, builder.recipe, counts)])
+            show("table", lambda: [funnel_table(name, builder.recipe, counts)])
             if progress.interrupted:
                 say("interrupted; run the same command again to resume", err=True)
     sys.exit(running.exit_code(progress.interrupted, progress.failed))
@@ -144,7 +144,7 @@ def run_command(name: str, **given: Any) -> None:
               help="Also plot the funnel beside the paper's, as .svg, .pdf or .png.")  # fmt: skip
 @click.option("--items", metavar="STEP", help="List the items that this step removed, with the reasons.")
 @options.store
-@click.option("--format", "form", type=click.Choice(["text", "json", "md", "csv"]), default="text", show_default=True)
+@options.form
 def status_command(name: str, output: Path | None, items: str | None, store: str, form: str) -> None:
     """Show how many items each step of a build kept and removed, beside the paper's own counts."""
     from ..build.open import open_build

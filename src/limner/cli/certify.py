@@ -44,7 +44,7 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     from ..report.tables.render import show
     from ..store.store import open_or_empty, open_store
 
-    form = "json" if given["as_json"] else "text"
+    form = given["form"]
     asking = options.make_asking({**given, "judges": (judge,)})
     how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
     opening = open_or_empty(given["store"]) if given["dry_run"] else open_store(given["store"], create=True)

@@ -18,8 +18,8 @@ from .say import say
 @running.retry_failed
 @running.shard
 @click.option("--batch", is_flag=True, help="Estimate the cost with --batch.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
+@options.form
+def estimate_command(exam: str, form: str, **given: Any) -> None:
     """Estimate what `limner run` with the same options would still cost; what is stored costs nothing.
 
     Without --painter, estimates `limner mark`; with --shard, only that part of the run.
@@ -44,7 +44,7 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     if shard is not None:
         body["shard"] = str(shard)
     show(
-        "json" if as_json else "text",
+        form,
         lambda: [estimate_table(exam, len(plan.exam.questions), estimates, shard)],
         body=lambda: body,
     )
@@ -60,8 +60,8 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     help="Show instead the purses, or one of them: limit, spent, reserved, and by which process.",
 )  # fmt: skip
 @options.store
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def spend_command(by: tuple[str, ...], purse: str | None, store: str, as_json: bool) -> None:
+@options.form
+def spend_command(by: tuple[str, ...], purse: str | None, store: str, form: str) -> None:
     """Show what was spent on image calls (paint) and chat calls (chat), failed attempts included."""
     from ..calls.purse import read_purses
     from ..report.tables.costs import purse_table, spend_table
@@ -72,12 +72,11 @@ def spend_command(by: tuple[str, ...], purse: str | None, store: str, as_json: b
     with open_store(store) as opened:
         if purse is not None:
             purses = read_purses(opened, purse or None)
-            form = "json" if as_json else "text"
             show(form, lambda: [purse_table(each) for each in purses], body=lambda: [each.to_json() for each in purses])
             return
         rows = spent(opened, by)
     show(
-        "json" if as_json else "text",
+        form,
         lambda: [spend_table(store, by, rows)],
         body=lambda: [row.to_json() for row in rows],
     )
@@ -87,8 +86,8 @@ def spend_command(by: tuple[str, ...], purse: str | None, store: str, as_json: b
 @click.option("--all", "every", is_flag=True, help="Also show ended batches.")
 @click.option("--cancel", metavar="ID", help="Ask the service to cancel this batch; calls already answered are paid.")
 @options.store
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def batches_command(every: bool, cancel: str | None, store: str, as_json: bool) -> None:
+@options.form
+def batches_command(every: bool, cancel: str | None, store: str, form: str) -> None:
     """Show the batches at the services: calls submitted with --batch, and the money reserved for them.
 
     To fetch the results, run the command that submitted them again.
@@ -104,14 +103,13 @@ def batches_command(every: bool, cancel: str | None, store: str, as_json: bool) 
         if cancel is not None:
             say(cancel_batch(opened, cancel, settings.load()), err=True)
         batches = read_batches(opened, only_open=not every)
-    form = "json" if as_json else "text"
     show(form, lambda: [batches_table(store, batches)], body=lambda: [batch.to_json() for batch in batches])
 
 
 @click.group("models", invoke_without_command=True)
 @click.option("--find", metavar="WORD", help="Only models whose name or maker contains WORD.")
 @click.option("--gone", is_flag=True, help="Only models that are retired or soon will be.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
+@options.form
 @click.pass_context
 def models_command(context: click.Context, find: str | None, gone: bool, form: str) -> None:
     """Show facts about models: release and shutdown dates, successors, prices.

@@ -49,7 +49,7 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
             failed, interrupted = failed + progress.failed, progress.interrupted
             if interrupted:
                 break
-    show("text", lambda: [demo_table(standings)])
+    show("table", lambda: [demo_table(standings)])
     for name, rows in standings.items():
         say(demo_sentence(name, kind(name).title, rows))
     say(NOTES)

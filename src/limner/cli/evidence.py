@@ -76,7 +76,7 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
             given[name], probes = None, tuple(probe for probe in probes if probe != name)
     wanted = Measuring(probes, given["ocr"], given["regions"], given["aesthetics"], words)
     if imported and not probes and not wanted.named:
-        if given["as_json"]:
+        if given["form"] == "json":
             say(json.dumps({"values": imported}))
         return 0
     how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")}
@@ -93,7 +93,7 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         for probe, _ in runner.backlog.missing_evidence():
             counts[probe.evidence] += 1
         summary = ", ".join(f"{count} {name}" for name, count in counts.items())
-        say(json.dumps(counts) if given["as_json"] else f"to measure: {summary}")
+        say(json.dumps(counts) if given["form"] == "json" else f"to measure: {summary}")
         return 0
     progress = running.run_with_progress(runner)
     running.report_outcome(given, progress)
@@ -152,7 +152,7 @@ def _import_metrics(plan: Plan, word: str, given: dict[str, Any], store: Store) 
         table.save(store)
     counts = f"{len(table.ratings)} values of drawings and {len(table.painters)} of painters"
     say(f"{', '.join(table.names)}: {counts} from {path}", err=True)
-    if given["as_json"]:
+    if given["form"] == "json":
         say(json.dumps({"metrics": table.names, "drawings": len(table.ratings), "painters": len(table.painters)}))
     return 0
 
@@ -167,8 +167,8 @@ def _compute_metric(plan: Plan, metric: LocalMetric, given: dict[str, Any], stor
             return 0
         distances = set_distances(plan, store, metric)
         for distance in distances:
-            say(f"{name} of {distance.words}", err=given["as_json"])
-        if given["as_json"]:
+            say(f"{name} of {distance.words}", err=given["form"] == "json")
+        if given["form"] == "json":
             say(json.dumps([{**vars(distance), "metric": name} for distance in distances]))
         return 0
     runner = MetricRunner(plan, store, metric)

@@ -97,7 +97,7 @@ def prove(exam: str, **given: Any) -> None:
 
     if len(given["judges"]) != 1:
         raise UsageError("name one judge with --judge, such as ocr or openai/gpt-6-sol")
-    form = "json" if given["as_json"] else "text"
+    form = given["form"]
     asking = options.make_asking(given)
     opening = open_or_empty(given["store"]) if given["dry_run"] else open_store(given["store"], create=True)
     with opening as store:

@@ -201,9 +201,17 @@ reading = click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
     help="The rules that turn stored replies into marks.",
 )  # fmt: skip
-form = click.option(
-    "--format", "form", type=click.Choice(["text", "json", "csv", "md"]), default="text", show_default=True
-)
+
+
+def form_option(*forms: str, default: str | None = "table", help: str | None = None) -> Callable[[F], F]:
+    """Return the option ``--format`` with these choices, the same for all commands."""
+    return click.option(
+        "--format", "form", type=click.Choice(forms), default=default, show_default=default is not None, help=help
+    )
+
+
+form = form_option("table", "json", "csv", "md", "latex")
+table_or_json = form_option("table", "json")
 
 
 def parse_pairs(words: tuple[str, ...], option: str) -> dict[str, str]:

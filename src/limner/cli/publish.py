@@ -39,9 +39,9 @@ PLOT_OPTIONS = {"by": ("categories", "heatmap", "people"), "question": ("drawing
 @click.option("--intervals/--no-intervals", default=True, show_default=True, help="Show intervals.")
 @click.option("--study", metavar="NAME", help="Compare judges with the people of this study.")
 @click.option("--section", metavar="TITLE", help="Only this section of a table with sections, such as Biology.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "md", "csv", "latex", "html"]),
-    help="By default the format of --output, otherwise text.",
+@options.form_option(
+    "table", "json", "csv", "md", "latex", "html", default=None,
+    help="By default the format of --output, otherwise table.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 def table_command(name: str | None, **given: Any) -> None:
@@ -76,7 +76,7 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
     from ..report.tables.render import SUFFIXES, rendered, show
 
     if output is None:
-        show(form or "text", lambda: [table])
+        show(form or "table", lambda: [table])
         return
     form = form or SUFFIXES.get(output.suffix.lower())
     if form is None:
@@ -230,8 +230,8 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
 @running.purse
 @running.call_options
 @click.option("-o", "--output", type=options.FOLDER, metavar="DIR", help="Write document.html and document.pdf here.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | None, **given: Any) -> None:
+@options.table_or_json
+def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, **given: Any) -> None:
     """Reproduce a paper: show what your store has of its tables and figures, what the rest costs, and the commands.
 
     Without --run nothing is called or stored. With --run every missing row is drawn and marked, one after the other;
@@ -263,7 +263,7 @@ def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | Non
         from ..report.reproduce import make_checklist
 
         checklist = make_checklist(asked, store)
-        _show(checklist, done, as_json)
+        _show(checklist, done, form)
         if output is not None:
             code = max(code, _write_document(checklist, store, output))
     sys.exit(code)
@@ -322,11 +322,11 @@ def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> RunOutcome
     return done
 
 
-def _show(checklist: Checklist, done: RunOutcome | None, as_json: bool) -> None:
+def _show(checklist: Checklist, done: RunOutcome | None, form: str) -> None:
     from ..report.reproduce.document import checklist_tables, commands
     from ..report.tables.render import show
 
-    if as_json:
+    if form == "json":
         body = checklist.to_json()
         if done is not None:
             body["run"] = {
@@ -337,7 +337,7 @@ def _show(checklist: Checklist, done: RunOutcome | None, as_json: bool) -> None:
             }
         say(json.dumps(body, ensure_ascii=False, indent=2))
         return
-    show("text", lambda: checklist_tables(checklist))
+    show("table", lambda: checklist_tables(checklist))
     for line in commands(checklist):
         say(line)
 

@@ -67,7 +67,7 @@ def mark_command(exam: str, **given: Any) -> None:
 @click.option("--painter", required=True, metavar="NAME", help="The model that drew.")
 @click.option("--judge", required=True, metavar="NAME", help="The model that marked.")
 @options.store
-@click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON.")
+@options.table_or_json
 def import_command(
     exam: str,
     data: Path | None,
@@ -77,7 +77,7 @@ def import_command(
     painter: str,
     judge: str,
     store: str,
-    as_json: bool,
+    form: str,
 ) -> None:
     """Import results of a benchmark's own scorer, to score and compare them like any others."""
     from ..running.import_results import import_results
@@ -85,7 +85,7 @@ def import_command(
     imported = import_results(
         exam, results, painter=painter, judge=judge, data=data, images=images, regions=regions, store=store
     )
-    if as_json:
+    if form == "json":
         body = {"results": imported.results, "images": imported.images, "failures": dict(imported.failures)}
         say(json.dumps(body))
     else:
@@ -165,7 +165,7 @@ def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
 
 
 def _print_estimate(given: dict[str, Any], asks: int, dollars: float | None, model: str) -> None:
-    if given["as_json"]:
+    if given["form"] == "json":
         say(json.dumps({"asks": asks, "estimate": dollars}))
         return
     price = "at an unknown price" if dollars is None else f"for about ${dollars:.4f}, by a rule of thumb"

@@ -81,7 +81,7 @@ call_options = combine_options(
 )
 output_options = combine_options(
     click.option("--dry-run", is_flag=True, help="Only show what would be done; call nothing, store nothing."),
-    click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
+    options.table_or_json,
     ray_options,
 )
 run_options = combine_options(budget, purse, call_options, output_options)
@@ -167,7 +167,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             return 0
         progress = run_with_progress(runner)
         report_outcome(given, progress)
-        if plan.judges and not given["as_json"] and not progress.interrupted and not progress.submitted:
+        if plan.judges and given["form"] != "json" and not progress.interrupted and not progress.submitted:
             from ..core.exam import Selection
             from ..report.tables.render import show
             from ..report.tables.scores import standing_tables
@@ -185,7 +185,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                     group.evaluator.id in backlog.setups and (not rows or (group.painter, group.strategy) in rows)
                 ),
             )
-            show("text", lambda: standing_tables(standings, plan.exam.kind))
+            show("table", lambda: standing_tables(standings, plan.exam.kind))
     return exit_code(progress.interrupted, progress.failed + progress.submitted)
 
 
@@ -287,7 +287,7 @@ def _describe_misnamed(painter: FolderPainter, plan: Plan) -> list[str]:
 
 def _print_counts(given: dict[str, Any], counts: dict[str, int], unpriced: list[str] | None) -> None:
     """Print what is to be done and, with a budget, which prices are unknown."""
-    if given["as_json"]:
+    if given["form"] == "json":
         say(json.dumps(counts if unpriced is None else {**counts, "unpriced": unpriced}))
     else:
         say(f"to do for {counts['questions']} questions: {counts['drawings']} drawings, {counts['markings']} markings")
@@ -313,7 +313,7 @@ def report_outcome(given: dict[str, Any], progress: Progress) -> None:
     }  # fmt: skip
     if given.get("batch"):
         body["submitted"] = progress.submitted
-    if given["as_json"]:
+    if given["form"] == "json":
         say(json.dumps(body))
         return
     say_failures(progress)

@@ -32,7 +32,7 @@ from .say import say, say_failures
 @options.exclude_flagged
 @click.option("--study", metavar="NAME", help="Also show scores corrected with the people's marks of this study.")
 @options.store
-@click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@options.form
 def scores_command(exam: str, **given: Any) -> None:
     """Show the scores in a store. Needs only the store."""
     from .. import api
@@ -51,7 +51,7 @@ def scores_command(exam: str, **given: Any) -> None:
         **options.group_filters(given),
     )
     show(
-        given["form"].replace("table", "text"),
+        given["form"],
         lambda: [*standings.tables(), *(standings.analyses() if given["analyses"] else [])],
         body=standings.to_json,
         records=standings.to_csv,
@@ -185,8 +185,8 @@ def agree_command(exam: str, **given: Any) -> None:
 @options.mark_filters
 @options.store
 @click.option("--steps", type=options.FOLDER, metavar="FILE.png", help="Also write a picture of the drawing steps.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
+@options.table_or_json
+def show_command(exam: str, id: str, form: str, **given: Any) -> None:
     """Show one question: its prompt, every drawing, every mark with its reason. Needs only the store."""
     from ..report.tables.question import describe_question, print_question
 
@@ -197,7 +197,7 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
         reading=given["reading"],
         **options.group_filters(given),
     )
-    if as_json:
+    if form == "json":
         say(json.dumps(body, ensure_ascii=False, indent=2))
     else:
         print_question(body)
@@ -218,14 +218,7 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
 @options.selection
 @options.exclude_flagged
 @options.store
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["jsonl", "csv", "parquet"]),
-    default="jsonl",
-    show_default=True,
-    help="parquet needs `pip install 'limner[parquet]'`.",
-)
+@options.form_option("jsonl", "csv", "parquet", default="jsonl", help="parquet needs `pip install 'limner[parquet]'`.")
 @click.option("-o", "--output", type=options.FOLDER, metavar="FILE", help="Standard output by default.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="Also write the drawings as DIR/PAINTER/ID.png.")
 def export_command(exam: str, form: str, output: Path | None, images: Path | None, **given: Any) -> None:
@@ -302,14 +295,14 @@ def modes_command(exam: str, **given: Any) -> None:
         if given["dry_run"]:
             estimate = sorting.sorter.estimate(sorting.drawings, settings.load(), given["retry_failed"])
             questions = len({drawing.question.id for drawing in sorting.drawings})
-            form = "json" if given["as_json"] else "text"
+            form = given["form"]
             show(form, lambda: [estimate_table(exam, questions, [estimate])], body=estimate.to_json)
             return
         with running.show_progress() as watch:
             how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
             drawings, progress = sorting.sorter.sort(sorting.drawings, limits=sorting.limits, watch=watch, **how)
     counts = count_modes(sorting.sorter.modes, sorting.asked, drawings)
-    form = "json" if given["as_json"] else "text"
+    form = given["form"]
     body = {"exam": exam, "model": given["model"], "judge": sorting.judge, "spent": round(progress.spent, 6),
             "unpriced_calls": progress.unpriced, "painters": [painter.to_json() for painter in counts]}  # fmt: skip
     title = f"{exam} · judge {sorting.judge} · wrong answers by mode, sorted by {sorting.sorter.model.name}"

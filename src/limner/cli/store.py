@@ -23,8 +23,8 @@ UNITS = {"database": "rows", "references": "rows", "images": "images", "orphans"
 @click.command("verify")
 @options.store
 @click.option("--repair", is_flag=True, help="Repair what can be repaired for free; nothing is drawn or deleted.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify_command(store: str, repair: bool, as_json: bool) -> None:
+@options.table_or_json
+def verify_command(store: str, repair: bool, form: str) -> None:
     """Check a store: its database, references between rows, every image against its hash, and orphaned files.
 
     The exit code is 1 if something is wrong. --repair restores damaged images from their folder or from the service's
@@ -37,10 +37,10 @@ def verify_command(store: str, repair: bool, as_json: bool) -> None:
         reports = []
         for report in verify(opened, repair=repair):
             reports.append(report)
-            if not as_json:
+            if form != "json":
                 _print_part(report)
     ok = all(report.state != "bad" for report in reports)
-    if as_json:
+    if form == "json":
         say(json.dumps({"store": hide_password(store), "ok": ok, "parts": [_part_json(report) for report in reports]}))
     sys.exit(0 if ok else 1)
 
@@ -70,8 +70,8 @@ def _part_json(report: PartReport) -> dict[str, Any]:
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @click.option("--keep-earlier", is_flag=True, help="Where rows contradict each other, keep the earlier and list both.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def merge_command(target: str, sources: tuple[str, ...], dry_run: bool, keep_earlier: bool, as_json: bool) -> None:
+@options.table_or_json
+def merge_command(target: str, sources: tuple[str, ...], dry_run: bool, keep_earlier: bool, form: str) -> None:
     """Merge the stores SOURCE… into TARGET, which is created if it does not exist.
 
     Stores are named as with --store. Sources are only read. What several of them have is stored once, everything
@@ -82,7 +82,7 @@ def merge_command(target: str, sources: tuple[str, ...], dry_run: bool, keep_ear
 
     report = merge(target, sources, dry_run=dry_run, keep_earlier=keep_earlier)
     refused = bool(report.contradictions) and not keep_earlier
-    if as_json:
+    if form == "json":
         say(json.dumps(report.to_json()))
     else:
         for source in report.sources:

@@ -37,7 +37,7 @@ def study_command() -> None:
     "--completion", metavar="URL", help="Where raters are sent at the end, such as Prolific's completion link."
 )
 @click.option("--address", default=ADDRESS, show_default=True, metavar="URL", help="Where the page will be served.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options.table_or_json
 @options.store
 def new_command(name: str, **given: Any) -> None:
     """Create a study of drawings in the store, and show its links.
@@ -156,9 +156,9 @@ def link_command(name: str, rater: str, address: str, store: str) -> None:
 
 @study_command.command("export")
 @click.argument("name")
-@click.option(
-    "--format", "form", type=click.Choice(["csv", "jsonl", "label-studio", "label-studio-tasks"]), default="csv",
-    show_default=True, help="The answers, or with label-studio-tasks the tasks to answer.",
+@options.form_option(
+    "csv", "jsonl", "label-studio", "label-studio-tasks", default="csv",
+    help="The answers, or with label-studio-tasks the tasks to answer.",
 )  # fmt: skip
 @click.option("-o", "--output", type=FILE, metavar="FILE", help="Write to this file.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="For Label Studio: also write the pictures here.")

@@ -51,7 +51,7 @@ WRONG = frozenset(
 
 
 def run(tmp_path: Path, *words: str | Path, code: int = 0) -> Any:
-    fixed = ("--painter", "control/reference", "--store", tmp_path / "store", "--json")
+    fixed = ("--painter", "control/reference", "--store", tmp_path / "store", "--format=json")
     return limner("run", "sample/aibench", *fixed, *words, code=code).json()
 
 
@@ -166,7 +166,7 @@ def test_default_output_of_released_script_is_imported(tmp_path: Path) -> None:
     assert (found["scores"]["aesthetics"]["value"], found["scores"]["aesthetics"]["n"]) == (60.0, 1)
     assert found["scores"]["component"]["value"] == 100
     assert found["remarks"] == ["aesthetics is known of 1 of 2 drawings: overall counts the mean of those"]
-    again = limner("import", "aibench", "--data", data, "--results", results, *to, "--json", code=3).json()
+    again = limner("import", "aibench", "--data", data, "--results", results, *to, "--format=json", code=3).json()
     assert again == {"results": 2, "images": 0, "failures": {"probe": 1}}
 
 
@@ -212,5 +212,5 @@ def test_long_method_text_is_sent_whole_and_truncation_is_noted(
     assert f"reads {limit} characters and cuts off the rest; up to 18," in note
     shown = limner("scores", "aibench", "--store", tmp_path / "store").out
     assert "1 of 2 drawings were made from only the beginning of their prompt" in " ".join(shown.split())
-    page = limner("show", "aibench", ROW["id"], "--store", tmp_path / "store", "--json").json()
+    page = limner("show", "aibench", ROW["id"], "--store", tmp_path / "store", "--format=json").json()
     assert f"{page['drawings'][0]['notes']['prompt_cut']['read']:,}" == limit

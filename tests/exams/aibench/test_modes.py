@@ -71,20 +71,20 @@ def test_each_wrong_answer_is_asked_and_paid_once(marked: Path, chat: ChatServer
     write_settings(marked, chat.base_url)
     chat.configure(reply='{"1": "layout"}')
     model = ("--model", JUDGE)
-    before = sort(marked, *model, "--dry-run", "--json").json()
+    before = sort(marked, *model, "--dry-run", "--format=json").json()
     assert (before["calls"], before["role"], chat.counts()["answered"]) == (3, "sorter", 0)
     assert 0 < before["dollars"] < 1
-    body = sort(marked, *model, "--json").json()
+    body = sort(marked, *model, "--format=json").json()
     (painter,) = body["painters"]
     assert painter["wrong"] == 3
     assert painter["modes"] == {"missing": 0, "layout": 3, "logic": 0, "text": 0, "unread": 0, "failed": 0}
     assert chat.counts()["answered"] == 3
     assert body["spent"] > 0
-    again = sort(marked, *model, "--json").json()
+    again = sort(marked, *model, "--format=json").json()
     assert again == {**body, "spent": 0.0}
     assert chat.counts()["answered"] == 3
-    assert sort(marked, *model, "--dry-run", "--json").json()["calls"] == 0
-    spent = limner("spend", "--store", marked / "store", "--by", "target", "--json").json()
+    assert sort(marked, *model, "--dry-run", "--format=json").json()["calls"] == 0
+    spent = limner("spend", "--store", marked / "store", "--by", "target", "--format=json").json()
     assert {row["group"]["target"]: row["calls"] for row in spent}[JUDGE] == 3
 
 
@@ -96,7 +96,7 @@ def test_reply_without_mode_is_unread_after_three_tries(marked: Path, chat: Chat
     assert chat.counts()["answered"] == 9
     assert "unread: the model named no mode for them in three tries" in result.out
     assert "that a model assigns them, and the counts, are Limner's own" in result.out
-    body = sort(marked, "--model", JUDGE, "--json").json()
+    body = sort(marked, "--model", JUDGE, "--format=json").json()
     assert body["painters"][0]["modes"]["unread"] == 3
     assert chat.counts()["answered"] == 9
 
@@ -104,7 +104,7 @@ def test_reply_without_mode_is_unread_after_three_tries(marked: Path, chat: Chat
 def test_failed_call_is_counted_as_failed_and_not_as_mode(marked: Path) -> None:
     replies = marked / "modes.jsonl"
     replies.write_text(json.dumps({"id": "Sample_2025/tidewatch", "reply": {"1": "text"}}) + "\n", "utf-8")
-    body = sort(marked, "--model", f"replay/{replies}", "--json", code=3).json()
+    body = sort(marked, "--model", f"replay/{replies}", "--format=json", code=3).json()
     counts = body["painters"][0]["modes"]
     assert (counts["text"], counts["failed"], sum(counts.values())) == (1, 2, 3)
 

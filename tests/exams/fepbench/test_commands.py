@@ -64,7 +64,7 @@ def scored(*words: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_regimes_are_drawn_separately_and_add_up(data: Path, replay: str) -> None:
-    run = ("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
+    run = ("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--format=json")
     assert limner(*run, "-O", "regime=free").json()["done"] == 6
     assert {row["tags"]["regime"] for row in limner("export", "fepbench").lines()} == {"free"}
     table = limner("scores", "fepbench").out
@@ -77,7 +77,7 @@ def test_regimes_are_drawn_separately_and_add_up(data: Path, replay: str) -> Non
 
 
 def test_scores_break_down_by_tags_of_paper(data: Path, replay: str) -> None:
-    limner("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
+    limner("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--format=json")
     tags = ("regime", "domain", "panel_type", "regime_domain", "dimension")
     standing = scored(*(word for tag in tags for word in ("--by", tag)))
     assert (standing["n"], standing["coverage"]) == (6, 1.0)
@@ -104,10 +104,10 @@ def test_scores_break_down_by_tags_of_paper(data: Path, replay: str) -> None:
 
 
 def test_importing_gives_same_scores(data: Path, replay: str, tmp_path: Path) -> None:
-    limner("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
+    limner("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--format=json")
     results = tmp_path / "results.jsonl"
     results.write_text("".join(json.dumps({"id": id, **body(id)}) + "\n" for id in VERDICTS), "utf-8")
-    words = ("--painter", "theirs", "--judge", "gpt-5.4", "--store", "elsewhere", "--json")
+    words = ("--painter", "theirs", "--judge", "gpt-5.4", "--store", "elsewhere", "--format=json")
     counts = limner("import", "fepbench", "--data", data, "--results", results, *words).json()
     assert (counts["results"], counts["failures"]) == (6, {})
     assert scored("--store", "elsewhere")["scores"] == scored()["scores"]
@@ -148,7 +148,7 @@ def test_model_is_asked_twice_with_text_lines_in_ocr_variant(
     drawings.mkdir(parents=True)
     (drawings / "free.png").write_bytes((IMAGES / "Sample_Biology_2.png").read_bytes())
     words = ("--painter", f"mine=folder/{drawings.parent}", "--judge", JUDGE, "--variant", variant, "--ids", "S1/free")
-    assert limner("run", "fepbench", "--data", data, *words, "--json").json()["failed"] == 0
+    assert limner("run", "fepbench", "--data", data, *words, "--format=json").json()["failed"] == 0
     sent = [record["body"]["messages"][0]["content"] for record in chat.records()]
     assert len(sent) == 2
     for parts in sent:

@@ -44,7 +44,7 @@ Marks = dict[str, dict[str, dict[str, Any]]]
 
 def examine(folder: Path, *painters: str) -> Marks:
     words = [word for painter in painters for word in ("--painter", painter)]
-    limner("run", "sample/mmmg", *words, "--judge", "ocr", "--store", folder / "store", "--json")
+    limner("run", "sample/mmmg", *words, "--judge", "ocr", "--store", folder / "store", "--format=json")
     found: Marks = {}
     for row in limner("export", "sample/mmmg", "--store", folder / "store").lines():
         entities = {name: value for name, value in row["marks"].items() if name.startswith("entity/")}

@@ -301,7 +301,7 @@ def test_service_is_asked_and_reply_is_read(tmp_path: Path, chat: ChatServer, mo
     )
     chat.configure(reply=json.dumps(body([1, 1, 1, 1, 1], [1, 1, 1, 0])))
     how = ("--ids", "secondaryschool_Literature_1", "--judge", JUDGE, "--painter", "control/reference")
-    limner("run", "sample/mmmg", *how, "--json")
+    limner("run", "sample/mmmg", *how, "--format=json")
     (sent,) = [record["body"] for record in chat.records(10)]
     assert sent["response_format"]["json_schema"] == {"name": "reply", "schema": SCHEMA, "strict": True}
     (row,) = limner("export", "sample/mmmg").lines()

@@ -123,7 +123,7 @@ def test_import_is_scored_with_every_reading(tmp_path: Path) -> None:
         "--store",
         store,
     )
-    assert limner("import", "mmmg", *how, "--json").json() == {"results": 4, "images": 0, "failures": {}}
+    assert limner("import", "mmmg", *how, "--format=json").json() == {"results": 4, "images": 0, "failures": {}}
 
     def rows(reading: str, *words: str) -> list[dict[str, Any]]:
         return limner("export", "mmmg", "--store", store, "--reading", reading, *words).lines()

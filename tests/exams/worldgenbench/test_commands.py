@@ -33,7 +33,7 @@ def replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_replayed_replies_work_through_all_commands(replies: str) -> None:
-    counts = limner("run", EXAM, "--painter", "control/reference", "--judge", replies, "--json", code=3).json()
+    counts = limner("run", EXAM, "--painter", "control/reference", "--judge", replies, "--format=json", code=3).json()
     assert counts["failed"] == 1
     words = ("--by", "domain", "--by", "continent", "--by", "discipline", "--format", "json")
     (standing,) = limner("scores", EXAM, *words).json()
@@ -55,7 +55,7 @@ def test_replayed_replies_work_through_all_commands(replies: str) -> None:
         (other,) = limner("scores", EXAM, "--reading", reading, "--format", "json").json()
         assert other["scores"] == standing["scores"]
 
-    shown = limner("show", EXAM, QUESTIONS[7].id, "--json").json()
+    shown = limner("show", EXAM, QUESTIONS[7].id, "--format=json").json()
     (marking,) = shown["markings"]
     assert [mark["value"] for mark in marking["marks"]] == marks(7)
     assert [criterion["text"] for criterion in shown["criteria"]] == [e.item for e in QUESTIONS[7].rubric.checklist]

@@ -291,7 +291,7 @@ def test_changed_marks_require_new_rules_version() -> None:
 
 @pytest.mark.slow
 def test_second_reading_is_made_only_before_unmet_mark(tmp_path: Path) -> None:
-    words = ("run", "sample/genexam", "--judge", "ocr", "--limit", "1", "--store", tmp_path, "--json")
+    words = ("run", "sample/genexam", "--judge", "ocr", "--limit", "1", "--store", tmp_path, "--format=json")
     limner(*words, "--painter", "control/reference")
     assert readings(tmp_path) == (1, 0)
     limner(*words, "--painter", "control/blank")

@@ -119,7 +119,7 @@ def test_excluding_flagged_lowers_coverage_without_adding_zeros(
     assert standing.failures == {"flagged": 1}
     assert standing.scores["strict"].value == 100.0
     assert standing.pessimistic.value("strict") == 25.0
-    show("text", lambda: standing_tables([standing], "genexam"))
+    show("table", lambda: standing_tables([standing], "genexam"))
     out = " ".join(capsys.readouterr().out.split())
     assert "1 flagged" in out
     assert "left out (--exclude-flagged): they have no score, and coverage falls" in out

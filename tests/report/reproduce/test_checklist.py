@@ -23,7 +23,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_checklist_creates_no_store_and_its_commands_run(tmp_path: Path) -> None:
-    body = limner("reproduce", SAMPLE, "--store", "my store", "--json").json()
+    body = limner("reproduce", SAMPLE, "--store", "my store", "--format=json").json()
     assert not (tmp_path / "my store").exists()
     steps = {step["row"]: step for step in body["steps"]}
     words = shlex.split(steps["FLUX.1-dev"]["command"])
@@ -36,7 +36,7 @@ def test_checklist_creates_no_store_and_its_commands_run(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_unknown_prices_are_reported_as_unknown_not_zero() -> None:
-    body = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0", "--json").json()
+    body = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0", "--format=json").json()
     assert body["unknown_prices"] == ["ideogram/v2"]
     (step,) = body["steps"]
     assert (step["dollars"], step["calls"]) == (None, 16)
@@ -47,7 +47,7 @@ def test_unknown_prices_are_reported_as_unknown_not_zero() -> None:
 
 
 def test_calls_and_prices_are_unknown_without_data() -> None:
-    body = limner("reproduce", "worldgenbench", "--json").json()
+    body = limner("reproduce", "worldgenbench", "--format=json").json()
     assert (body["calls"], body["dollars"]) == (None, None)
     assert "name the data folder with --data" in body["notes"][0]
     assert all("--data DIR" in step["command"] for step in body["steps"] if not step["cannot"])
@@ -58,7 +58,7 @@ def test_calls_and_prices_are_unknown_without_data() -> None:
 @pytest.mark.slow
 def test_retired_models_are_reported_with_successor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_TODAY", "2026-11-16")
-    body = limner("reproduce", SAMPLE, "--json").json()
+    body = limner("reproduce", SAMPLE, "--format=json").json()
     steps = {step["row"]: step for step in body["steps"]}
     gone = steps["GPT-4o"]
     assert gone["cannot"].startswith(
@@ -69,9 +69,9 @@ def test_retired_models_are_reported_with_successor(monkeypatch: pytest.MonkeyPa
     assert "no service offers" in steps["Show-o-512"]["cannot"]
     # After its end the paper's judge stops every row, unless another one marks.
     monkeypatch.setenv("LIMNER_TODAY", "2027-02-01")
-    late = limner("reproduce", SAMPLE, "--json").json()
+    late = limner("reproduce", SAMPLE, "--format=json").json()
     assert all(step["cannot"] for step in late["steps"])
-    other = limner("reproduce", SAMPLE, "--judge", "openai/gpt-6-sol", "--json").json()
+    other = limner("reproduce", SAMPLE, "--judge", "openai/gpt-6-sol", "--format=json").json()
     assert not all(step["cannot"] for step in other["steps"])
 
 

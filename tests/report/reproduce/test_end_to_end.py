@@ -134,7 +134,7 @@ def test_paper_is_reproduced_end_to_end(
     else:
         need("chromium", find_browser() is not None, "there is no Chromium on this machine")
 
-    before = reproduce(kind, "--json").json()
+    before = reproduce(kind, "--format=json").json()
     assert not (tmp_path / "limner-store").exists()
     assert images.counts()["total"] == examiner.counts()["total"] == 0
     assert before["dollars"] > 0
@@ -143,7 +143,7 @@ def test_paper_is_reproduced_end_to_end(
     at_first = items(before)
     assert any(at_first[name]["missing"] for name in paper.filled)
 
-    run = reproduce(kind, "--run", "--budget", "5", "-o", "paper", "--json")
+    run = reproduce(kind, "--run", "--budget", "5", "-o", "paper", "--format=json")
     after = run.json()
     paid = after["run"]
     assert (paid["failed"], paid["not_run"], paid["stopped"]) == (0, [], None), run.err
@@ -156,7 +156,7 @@ def test_paper_is_reproduced_end_to_end(
     assert (after["calls"], after["dollars"]) == (0, 0)
 
     made = images.counts()["total"], examiner.counts()["total"]
-    again = reproduce(kind, "--run", "--budget", "5", "--json").json()
+    again = reproduce(kind, "--run", "--budget", "5", "--format=json").json()
     assert (images.counts()["total"], examiner.counts()["total"]) == made
     assert again["run"]["spent"] == 0
     assert items(again) == items(after)
@@ -188,21 +188,21 @@ def test_budget_covers_all_rows_and_purse_continues_run(
 ) -> None:
     images, examiner = shop
     # Enough for the first row, not for both.
-    result = reproduce("worldgenbench", "--run", "--budget", "0.1", "--concurrency", "1", "--json", code=4)
+    result = reproduce("worldgenbench", "--run", "--budget", "0.1", "--concurrency", "1", "--format=json", code=4)
     body = json.loads(result.out)
     assert body["run"]["stopped"].startswith("budget reached: $")
     billed = charged(examiner.counts()["bill"], PRICES) + IMAGE_PRICE * images.counts()["answered"]
     assert 0 < billed <= 0.1
     reproduce("worldgenbench", "--run", "--budget", "1", "--purse", "paper")
-    assert items(reproduce("worldgenbench", "--json").json())["Table 1"]["missing"] == 0
+    assert items(reproduce("worldgenbench", "--format=json").json())["Table 1"]["missing"] == 0
     assert set(examiner.counts()["answered_by_key"].values()) == {1}
 
 
 def test_table_of_judges_is_filled_for_each_judge(shop: tuple[BilledImages, ExaminerServer]) -> None:
     words = ("reproduce", "sample/genexam", "--item", "Table 4", "--painter", "GPT-Image-1=drawing/one", "--limit", "1")
     judges = ("--judge", JUDGES[0], "--judge", f"GPT-4o / Img={JUDGES[1]}")
-    before = limner(*words, *judges, "--json").json()
-    result = limner(*words, *judges, "--run", "--budget", "2", "--json", code=3)
+    before = limner(*words, *judges, "--format=json").json()
+    result = limner(*words, *judges, "--run", "--budget", "2", "--format=json", code=3)
     # The other judges of the table have no key here; each is told.
     assert "not run: GPT-Image-1: " in result.err
     cells = [items(body)["Table 4"] for body in (before, result.json())]

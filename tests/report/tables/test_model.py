@@ -23,7 +23,7 @@ EMPTY = simple_table("empty", ["x"], [], ["nothing here"])
 
 
 def test_tables_are_printed_verbatim_on_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    show("text", lambda: [TABLE, EMPTY])
+    show("table", lambda: [TABLE, EMPTY])
     out = capsys.readouterr().out
     for words in ("a [bold]title[/bold]", "[red]x[/red] a|b", "a note", "empty\nnothing here\n"):
         assert words in out
@@ -35,7 +35,7 @@ def test_narrow_screens_omit_no_content(capsys: pytest.CaptureFixture[str], monk
     table = simple_table("t", heads, [[name, name, *(f"{n}2.3" for n in range(1, 10))]], names=2)
     for width in (40, 90, 160):
         monkeypatch.setenv("COLUMNS", str(width))
-        show("text", lambda: [table])
+        show("table", lambda: [table])
         out = capsys.readouterr().out
         assert max(map(len, out.splitlines())) <= width
         assert [word for n in range(1, 10) if (word := f"{n}2.3") in out.split()] == [f"{n}2.3" for n in range(1, 10)]
@@ -44,13 +44,13 @@ def test_narrow_screens_omit_no_content(capsys: pytest.CaptureFixture[str], monk
 
 def test_notes_above_precede_table(capsys: pytest.CaptureFixture[str]) -> None:
     table = simple_table("t", ["x"], [["cell"]], ["below"], above=["above"])
-    show("text", lambda: [table])
+    show("table", lambda: [table])
     for text in (capsys.readouterr().out, rendered(table, "md")):
         assert text.index("above") < text.index("cell") < text.index("below")
 
 
 def test_plain_table_renders_in_every_format() -> None:
-    for form in ("text", "md", "csv", "latex", "html"):
+    for form in ("table", "md", "csv", "latex", "html"):
         assert "3" in rendered(TABLE, form)
 
 

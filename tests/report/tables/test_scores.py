@@ -47,7 +47,7 @@ def standing(painter: str = "mine", value: float | None = 50.0, n: int = 5, **fi
 
 
 def printed(capsys: pytest.CaptureFixture[str], *standings: Standing) -> str:
-    show("text", lambda: standing_tables(standings, "genexam"))
+    show("table", lambda: standing_tables(standings, "genexam"))
     return capsys.readouterr().out
 
 

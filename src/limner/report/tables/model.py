@@ -189,7 +189,7 @@ class Framed(ABC):
         """Return the text as shown in a terminal, without colours."""
         from .render import rendered
 
-        return "\n".join(rendered(table, "text").rstrip("\n") for table in self.tables())
+        return "\n".join(rendered(table, "table").rstrip("\n") for table in self.tables())
 
     def _repr_html_(self) -> str:
         from .render.html import fragments

@@ -115,7 +115,7 @@ class JudgeAgreement(Framed, Agreement):
 
 
 class QuestionView(Framed, dict[str, Any]):
-    """One question with its drawings and marks, with the same keys as `limner show --json`.
+    """One question with its drawings and marks, with the same keys as `limner show --format json`.
 
     Attributes:
         pictures: Small pictures as data URLs, by the images' hashes; unreadable images are left out.
@@ -134,7 +134,7 @@ class QuestionView(Framed, dict[str, Any]):
         return mark_rows(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the body of ``limner show --json``."""
+        """Return the body of ``limner show --format json``."""
         return dict(self)
 
     def __repr__(self) -> str:

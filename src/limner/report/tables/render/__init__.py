@@ -9,8 +9,16 @@ from typing import Any
 from ....core.redaction import printable
 from ..model import Table
 
-FORMATS = ("text", "md", "csv", "latex", "html")
-SUFFIXES = {".txt": "text", ".md": "md", ".csv": "csv", ".tex": "latex", ".html": "html", ".htm": "html"}
+FORMATS = ("table", "json", "csv", "md", "latex", "html")
+SUFFIXES = {
+    ".txt": "table",
+    ".json": "json",
+    ".md": "md",
+    ".csv": "csv",
+    ".tex": "latex",
+    ".html": "html",
+    ".htm": "html",
+}
 """The format for each suffix of a file name."""
 
 
@@ -20,7 +28,8 @@ def rendered(table: Table, form: str, *, page: bool = False) -> str:
     from . import csv, html, latex, markdown, text
 
     ways: dict[str, Callable[[Table], str]] = {
-        "text": text.plain,
+        "table": text.plain,
+        "json": lambda table: _json_text([dict(row) for row in table.frame_rows()[1]]),
         "md": markdown.render,
         "csv": csv.render,
         "latex": latex.render,
@@ -39,18 +48,22 @@ def show(
     """Print the result in the requested form; only that form is computed.
 
     Args:
-        form: ``json`` or one of `FORMATS`.
+        form: One of `FORMATS`.
         tables: Returns the tables.
-        body: Returns the result as plain JSON.
+        body: Returns the result as plain JSON; by default the rows of the tables' CSV.
         records: Returns the result as CSV, with a number per line; by default the tables' CSV.
     """
-    if form == "text":
+    if form == "table":
         from .text import show as show_text
 
         show_text(tables())
     elif form == "json" and body is not None:
-        print(printable(json.dumps(body(), ensure_ascii=False, indent=2, allow_nan=False)), flush=True)
+        print(printable(_json_text(body())), end="", flush=True)
     elif form == "csv" and records is not None:
         print(printable(records()), end="", flush=True)
     else:
         print(printable("".join(rendered(table, form) for table in tables())), end="", flush=True)
+
+
+def _json_text(body: Any) -> str:
+    return json.dumps(body, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
