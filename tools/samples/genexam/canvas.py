@@ -88,12 +88,12 @@ class Canvas:
         if name != self._damage.missing:
             yield
             return
-        kept = self._image, self._draw, self.shapes, self.missing
+        kept = self._image, self._draw, self.shapes
         start, self.missing = len(self.places), name
         self._image = self._image.copy()
         self._draw = ImageDraw.Draw(self._image)
         yield
-        self._image, self._draw, self.shapes, _ = kept
+        self._image, self._draw, self.shapes = kept
         self.places[start:] = [(label, None) for label, _ in self.places[start:]]
 
     def reword(self, label: str) -> str | None:
