@@ -23,7 +23,7 @@ class Drawn:
     """What a picture shows.
 
     Attributes:
-        name: The drawing's name.
+        name: The drawing's name; empty for a blank sheet.
         places: Each label and the text in its place; see `tools.samples.genexam.canvas.Canvas`.
         parts: The names of its parts.
         missing: The part that was left out.
@@ -81,7 +81,7 @@ class Look:
     @property
     def foreign(self) -> str:
         """Why a picture that was not drawn for this question does not meet a criterion."""
-        return OTHER if self.drawn.regions else BLANK
+        return OTHER if self.drawn.name else BLANK
 
     def unwritten(self, labels: Iterable[str]) -> str | None:
         """Return which of these labels is written nowhere; None if all are."""
@@ -120,10 +120,10 @@ class Look:
 
 
 def genexam(look: Look, criteria: list[Criterion]) -> Faults:
-    """Judge points by the labels they quote; rate down what is unlabelled, or labelled wrongly."""
-    points = [criterion for criterion in criteria if criterion.kind == "point"]
-    faults = _each(look, points)
-    if not look.drawn.regions:
+    """Require the labels that a point quotes in their places, as a label alone proves nothing; then rate the whole."""
+    points = {each.id: _QUOTED.findall(each.text) for each in criteria if each.kind == "point"}
+    faults = _zeros({id: look.unmet(id, at=labels) for id, labels in points.items()})
+    if not look.drawn.name:
         return faults | {rating: (0, BLANK) for rating in ("spelling", "readability", "logic")}
     if not look.drawn.texts:
         faults["readability"] = 0, "nothing is labelled"
@@ -133,13 +133,12 @@ def genexam(look: Look, criteria: list[Criterion]) -> Faults:
 
 
 def worldgenbench(look: Look, criteria: list[Criterion]) -> Faults:
-    """Judge items by the labels they quote."""
-    return _each(look, criteria)
+    """Require the words that an item quotes."""
+    return _zeros({each.id: look.unmet(each.id, _QUOTED.findall(each.text)) for each in criteria})
 
 
-def _each(look: Look, criteria: Iterable[Criterion]) -> Faults:
-    reasons = {each.id: look.unmet(each.id, _QUOTED.findall(each.text)) for each in criteria}
-    return {id: (0, reason) for id, reason in reasons.items() if reason}
+def _zeros(reasons: Mapping[str, str | None]) -> Faults:
+    return {criterion: (0, reason) for criterion, reason in reasons.items() if reason}
 
 
 def mmmg(look: Look, criteria: list[Criterion]) -> Faults:
@@ -186,7 +185,7 @@ def fepbench(look: Look, criteria: list[Criterion]) -> Faults:
 
 
 def _flags(atom: str, flags: Iterable[str], reason: str | None) -> Faults:
-    return {f"{atom}/{flag}": (0, reason) for flag in flags} if reason else {}
+    return _zeros({f"{atom}/{flag}": reason for flag in flags})
 
 
 def _layout(look: Look) -> Faults:

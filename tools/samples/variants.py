@@ -1,6 +1,7 @@
 """Draws damaged variants of every reference and writes the answer keys: ``python -m tools.samples.variants [EXAM…]``.
 
-Each sample gets ``variants/NAME/*.png`` and ``key.jsonl``, which is written from the record of what was drawn.
+Each exam gets a folder ``key`` beside its sample, with ``NAME/*.png`` and ``key.jsonl``, which is written from the record
+of what was drawn.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from PIL import Image
 
 from limner.core.exam import Question
 from limner.exams import SHIPPED, ExamSource, kind, read
-from limner.exams.key import BLANK, PAINTERS, file_name
+from limner.exams.key import BLANK, PAINTERS, file_name, key_folder
 from limner.painters.controls.painter import partners
 from tools.samples.answers import RULES, Drawn, Look, Plan
 from tools.samples.genexam.canvas import Canvas, Damage, damaged
 
 COLOURS = 64
 """The palette of variants, which keeps them small."""
-REFERENCE, WRONG, SWAPPED, MISSING, ERASED, OTHER, EMPTY = PAINTERS
+REFERENCE, MISSING, WRONG, SWAPPED, ERASED, OTHER, EMPTY = PAINTERS
 
 
 def main() -> None:
@@ -38,9 +39,8 @@ def main() -> None:
 
 def write_variants(name: str, folder: Path | None = None) -> int:
     """Draw the variants of a sample into its folder or another one, write its key, and return its number of lines."""
-    sample = kind(name).sample
-    assert sample is not None
-    target = folder or sample
+    target = folder or key_folder(kind(name))
+    assert target is not None
     lines = []
     for line, image in answers(name):
         lines.append(json.dumps(line, ensure_ascii=False, separators=(",", ":")))

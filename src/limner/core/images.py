@@ -210,6 +210,15 @@ def _is_opaque(image: Image) -> bool:
     return least == 255
 
 
+def is_one_colour(data: bytes) -> bool:
+    """Return whether a picture is blank: all its pixels have one colour.
+
+    Raises:
+        BadImage: The bytes are not an image within the limits.
+    """
+    return all(low == high for low, high in flatten(decode(data)).getextrema())
+
+
 def flatten(image: Image) -> Image:
     """Return the image as RGB on white, whatever its mode; 16-bit greys become 8-bit."""
     import numpy as np

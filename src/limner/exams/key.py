@@ -1,6 +1,6 @@
 """The answer keys of the bundled samples: what is right and wrong in pictures that were drawn on purpose.
 
-``key.jsonl`` in a sample's folder has a line for each question and picture: the criteria that are not at their best, each
+``key/key.jsonl`` beside a sample's folder has a line for each question and picture: the criteria that are not at their best, each
 with its value and the reason. It is written by the program that drew the pictures.
 """
 
@@ -17,19 +17,22 @@ from typing import Any
 from ..core.errors import UsageError
 from . import Kind, each
 
-KEY = "key.jsonl"
+FOLDER, KEY = "key", "key.jsonl"
 BLANK = "blank"
 """Stands for the content hash of any picture of one colour."""
 PAINTERS = (
     "reference",
+    "one part missing",
     "one label wrong",
     "two labels swapped",
-    "one part missing",
     "labels erased",
     "wrong question",
     "blank",
 )
 """The painters that a key knows, from the best to the worst."""
+OCR_MARKS = "ocr.jsonl"
+"""Beside a key: what the OCR examiner decides about the pictures of `OCR_PAINTERS`, recorded because OCR is slow."""
+OCR_PAINTERS = ("reference", "one label wrong", "labels erased")
 VARIANTS = tuple(name.replace(" ", "-") for name in PAINTERS[1:5])
 """The painters whose pictures are shipped with a sample, as they are called on the command line."""
 
@@ -43,7 +46,7 @@ class KeyAnswer:
         image: The content hash of the picture, or `BLANK`.
         what: What is wrong with it, in words.
         faults: Criterion -> its value and the reason, for each that is not at its best; and marks beyond the criteria.
-        file: The picture, relative to the sample's folder, if it is a variant.
+        file: The picture, relative to the key's folder, if it is a variant.
         regions: The number of regions, for exams that count them.
     """
 
@@ -86,9 +89,14 @@ def _line(line: str) -> dict[str, Any]:
     return body | {"faults": {name: (value, reason) for name, (value, reason) in body["faults"].items()}}
 
 
+def key_folder(exam: Kind[Any]) -> Path | None:
+    """Return the folder of an exam's answer key, beside its sample."""
+    return exam.sample.with_name(FOLDER) if exam.sample else None
+
+
 @cache
-def _read(folder: Path) -> AnswerKey | None:
-    return AnswerKey(folder) if (folder / KEY).is_file() else None
+def _read(folder: Path | None) -> AnswerKey | None:
+    return AnswerKey(folder) if folder and (folder / KEY).is_file() else None
 
 
 def answer_key(exam: Kind[Any]) -> AnswerKey:
@@ -97,7 +105,7 @@ def answer_key(exam: Kind[Any]) -> AnswerKey:
     Raises:
         UsageError: It has none.
     """
-    key = _read(exam.sample) if exam.sample else None
+    key = _read(key_folder(exam))
     if key is None:
         raise UsageError(f"the exam {exam.name} has no sample with an answer key")
     return key
@@ -105,10 +113,10 @@ def answer_key(exam: Kind[Any]) -> AnswerKey:
 
 def counted_regions(image: str) -> int | None:
     """Return the number of regions that a key gives for a picture."""
-    keys = (_read(exam.sample) for exam in each() if exam.sample)
+    keys = (_read(key_folder(exam)) for exam in each())
     return next((count for key in keys if key and (count := key.regions(image)) is not None), None)
 
 
 def file_name(painter: str, drawing: str) -> str:
-    """Return the path of a variant's picture inside the sample's folder."""
-    return f"variants/{painter.replace(' ', '-')}/{drawing}.png"
+    """Return the path of a variant's picture inside the key's folder."""
+    return f"{painter.replace(' ', '-')}/{drawing}.png"

@@ -13,10 +13,12 @@ from ...core.exam import Exam
 from ...core.faults import picture_faults
 from ...core.images import BadImage, decode, encode_png
 from ...evidence.probe import OcrProbe
+from ...exams import kind
+from ...exams.key import VARIANTS, answer_key
 from ...store import Blobs
 from ..base import FreePainter, PainterInputs, PainterKind, Painting, PaintRequest, refuse_pictures
 
-NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped")
+NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped", *VARIANTS)
 SIZE = (1024, 1024)
 
 
@@ -40,7 +42,11 @@ class ControlPainter(FreePainter):
         self.name, self.spec = name, spec
         self._find = exam.find
         self._blobs, self._ocr, self._sheet = blobs, ocr, blank
-        self._draw: Callable[[PaintRequest, Calls], Any] = getattr(self, f"_{control}")
+        self._variant = control.replace("-", " ")
+        self._draw: Callable[[PaintRequest, Calls], Any] = getattr(
+            self, "_shipped" if control in VARIANTS else f"_{control}"
+        )
+        self._key = answer_key(kind(exam.kind)) if control in VARIANTS else None
         self._partners = partners(exam) if control == "shuffled" else {}
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
@@ -91,6 +97,12 @@ class ControlPainter(FreePainter):
         image, pair = swapped
         return Painting(encode_png(image), calls=(text.call,), notes={"swapped": [line.text for line in pair]})
 
+    async def _shipped(self, request: PaintRequest, calls: Calls) -> Painting:
+        file = self._key.picture(request.question, self._variant) if self._key else None
+        if file is None:
+            raise Fault("not_applicable", f"no picture with {self._variant} is shipped for this question")
+        return Painting(await asyncio.to_thread(file.read_bytes))
+
     def _bytes(self, question: str) -> bytes:
         asked = self._find(question)
         reference = asked.reference if asked is not None else None
@@ -128,5 +140,5 @@ def _open(given: PainterInputs) -> ControlPainter:
 
 
 CONTROL = PainterKind(
-    "control/NAME", "following fixed rules: six painters whose right result is known, to examine a judge", _open
+    "control/NAME", "following fixed rules: painters whose right result is known, to examine a judge", _open
 )
