@@ -144,7 +144,7 @@ def synapse() -> Canvas:
         sheet.box((x - 12, 354, x + 12, 384), "#c2352b", INK, 1.6)
     with sheet.part("arrow of the messenger"):
         sheet.arrow([(220, 262), (220, 344)], INK, 4, head=16)
-    sheet.label((150, 40), "Axon", 20, anchor="rm")
+    sheet.label((170, 40), "Axon", 20, anchor="rm")
     sheet.callout((352, 120), "Vesicle", (302, 204), 19)
     sheet.label((110, 306), "Synaptic cleft", 19)
     sheet.callout((320, 330), "Receptor", (276, 362), 19, anchor="lm")

@@ -52,7 +52,7 @@ def steam_power() -> Canvas:
 def state_powers() -> Canvas:
     """Voters, parliament, government and courts, joined by elections and laws."""
     figure = Figure(640, 360)
-    figure.part("Voters", (110, 60), "data", (110, 46))
+    figure.part("Voters", (110, 60), "data", (150, 46))
     figure.part("Parliament", (320, 60), size=(130, 52))
     figure.part("Laws", (320, 184), "data", (100, 46))
     figure.part("Government", (130, 300), "head", (140, 52))

@@ -224,7 +224,7 @@ def volcano() -> Canvas:
     sheet.callout((470, 60), "Ash cloud", (372, 66), 20)
     sheet.callout((150, 110), "Crater", (316, 130), 20, anchor="rm")
     sheet.callout((556, 200), "Lava flow", (470, 248), 20, anchor="ms")
-    sheet.callout((110, 250), "Vent", (322, 280), 20, anchor="rm")
+    sheet.callout((170, 236), "Vent", (322, 280), 20, anchor="rm")
     sheet.label((330, 406), "Magma chamber", 20, "white")
     sheet.label((150, 30), "Stratovolcano", 24)
     return sheet
