@@ -61,7 +61,9 @@ class Plan:
     def read(cls, body: Mapping[str, Any]) -> Plan:
         """Return the plan from a table of ``variants.toml``."""
         own = {name: value for name, value in body.items() if name not in ("wrong", "swapped", "recognised")}
-        return cls(tuple(body["wrong"]), tuple(body["swapped"]), recognised=frozenset(body.get("recognised", ())), **own)
+        return cls(
+            tuple(body["wrong"]), tuple(body["swapped"]), recognised=frozenset(body.get("recognised", ())), **own
+        )
 
 
 @dataclass(frozen=True)

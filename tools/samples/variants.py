@@ -120,9 +120,7 @@ def what(look: Look, painter: str) -> str:
 
 def record(name: str, canvas: Canvas) -> Drawn:
     """Return what was drawn on a sheet."""
-    return Drawn(
-        name, tuple(canvas.places), frozenset(canvas.parts), canvas.missing, canvas.shapes + len(canvas.words)
-    )
+    return Drawn(name, tuple(canvas.places), frozenset(canvas.parts), canvas.missing, canvas.shapes + len(canvas.words))
 
 
 def encode(image: Image.Image) -> bytes:

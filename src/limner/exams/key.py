@@ -79,6 +79,11 @@ class AnswerKey:
         answer = self._by_painter.get((question, painter))
         return self.folder / answer.file if answer and answer.file else None
 
+    def ocr_marks(self) -> list[tuple[str, str, dict[str, int]]]:
+        """Return the question, the picture and the recorded marks of the OCR examiner, for each picture it read."""
+        lines = map(json.loads, (self.folder / OCR_MARKS).read_text("utf-8").splitlines())
+        return [(line["id"], line["image"], line["marks"]) for line in lines]
+
     def regions(self, image: str) -> int | None:
         """Return the number of regions in a picture."""
         return self._regions.get(image)

@@ -7,12 +7,12 @@ from typing import Any
 
 from ..calls import Calls
 from ..core.errors import UsageError
-from ..core.exam import Question
+from ..core.exam import Exam, Question
 from ..core.faults import picture_faults
 from ..core.images import is_one_colour
-from ..core.marks import Mark
+from ..core.marks import Mark, values
 from ..core.protocol import Protocol
-from ..exams import SAMPLE
+from ..exams import SAMPLE, Kind
 from ..exams.key import BLANK, AnswerKey, KeyAnswer, answer_key
 from ..store import Blobs
 from .base import JudgeInputs, JudgeKind, JudgeResult, Subject
@@ -56,6 +56,22 @@ def key_marks(protocol: Protocol[Any], question: Question[Any], answer: KeyAnswe
         return [Mark.abstain(each.id, "the key does not know this picture", SOURCE) for each in criteria]
     best = {each.id: (each.top, "") for each in criteria}
     return [Mark(criterion, value, reason, SOURCE) for criterion, (value, reason) in (best | {**answer.faults}).items()]
+
+
+def count_agreement(exam: Exam[Any], kind: Kind[Any]) -> tuple[int, int, int]:
+    """Return how many criteria the OCR examiner agrees on with the key, how many it decides, and how many there are.
+
+    Its marks are recorded for the pictures of `limner.exams.key.OCR_PAINTERS`.
+    """
+    key, agreed, decided, count = answer_key(kind), 0, 0, 0
+    for id, image, marks in key.ocr_marks():
+        question = exam.find(id)
+        if question is None:
+            continue
+        truth = values(key_marks(kind.protocol, question, key.find(id, image)))
+        agreed += sum(truth.get(criterion) == value for criterion, value in marks.items())
+        decided, count = decided + len(marks), count + len(kind.protocol.criteria(question))
+    return agreed, decided, count
 
 
 def _open(given: JudgeInputs) -> KeyJudge:
