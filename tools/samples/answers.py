@@ -126,7 +126,7 @@ def genexam(look: Look, criteria: list[Criterion]) -> Faults:
     points = {each.id: _QUOTED.findall(each.text) for each in criteria if each.kind == "point"}
     faults = _zeros({id: look.unmet(id, at=labels) for id, labels in points.items()})
     if not look.drawn.name:
-        return faults | {rating: (0, BLANK) for rating in ("spelling", "readability", "logic")}
+        return faults | dict.fromkeys(("spelling", "readability", "logic"), (0, BLANK))
     if not look.drawn.texts:
         faults["readability"] = 0, "nothing is labelled"
     elif wrong := look.misplaced(label for label, text in look.drawn.places if text is not None) if look.own else None:

@@ -1,7 +1,7 @@
 """Draws damaged variants of every reference and writes the answer keys: ``python -m tools.samples.variants [EXAM…]``.
 
-Each exam gets a folder ``key`` beside its sample, with ``NAME/*.png`` and ``key.jsonl``, which is written from the record
-of what was drawn.
+Each exam gets a folder ``key`` beside its sample, with ``NAME/*.png`` and ``key.jsonl``, which is written from the
+record of what was drawn.
 """
 
 from __future__ import annotations
@@ -72,7 +72,11 @@ def answers(name: str) -> Iterator[tuple[dict[str, Any], bytes | None]]:
             line = answer(name, Look(question, plan, reference, drawn), painter, hashlib.sha256(data).hexdigest())
             yield line | {"file": file_name(painter, drawing)}, data
         own, other = question.reference, exam.find(others[question.id])
-        assert own and other and other.reference and own.sha256 and other.reference.sha256
+        assert own
+        assert other
+        assert other.reference
+        assert own.sha256
+        assert other.reference.sha256
         shown = references[named[other.id]]
         yield answer(name, Look(question, plan, reference, reference), REFERENCE, own.sha256), None
         yield answer(name, Look(question, plan, reference, shown), OTHER, other.reference.sha256), None

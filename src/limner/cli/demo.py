@@ -22,7 +22,8 @@ from .say import say
 def demo_command(store: str, output: Path, shown: bool) -> None:
     """Rank right and damaged drawings of the bundled samples by their answer key, offline, and build the site."""
     from .. import api
-    from ..exams import SHIPPED, read, resolve
+    from ..core.evidence import REGIONS
+    from ..exams import SHIPPED, kind, read, resolve
     from ..exams.key import PAINTERS
     from ..report.site import build
     from ..report.tables.render import show
@@ -35,10 +36,9 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     with open_store(store, create=True) as opened:
         for name in SHIPPED:
             how: dict[str, Any] = {"judges": ["key"], "store": opened}
+            measuring = Measuring(regions="key") if REGIONS in kind(name).protocol.needs else None
             with running.show_progress() as watch:
-                progress = api.run(
-                    f"sample/{name}", painters=painters, watch=watch, measuring=Measuring(regions="key"), **how
-                )
+                progress = api.run(f"sample/{name}", painters=painters, watch=watch, measuring=measuring, **how)
             standings[name] = api.scores(f"sample/{name}", painters=list(PAINTERS), **how)
             failed, interrupted = failed + progress.failed, progress.interrupted
             if interrupted:

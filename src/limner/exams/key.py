@@ -1,7 +1,7 @@
 """The answer keys of the bundled samples: what is right and wrong in pictures that were drawn on purpose.
 
-``key/key.jsonl`` beside a sample's folder has a line for each question and picture: the criteria that are not at their best, each
-with its value and the reason. It is written by the program that drew the pictures.
+``key/key.jsonl`` beside a sample's folder has a line for each question and picture: the criteria that are not at their
+best, each with its value and the reason. It is written by the program that drew the pictures.
 """
 
 from __future__ import annotations

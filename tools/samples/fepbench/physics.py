@@ -136,4 +136,5 @@ def laser() -> Canvas:
     sheet.callout((94, 274), "Full mirror", (94, 224), 19, anchor="ma")
     sheet.callout((503, 274), "Half mirror", (503, 224), 19, anchor="ma")
     sheet.label((574, 146), "Laser beam", 19)
+    sheet.label((300, 165), "Stimulated emission", 16)
     return sheet

@@ -38,7 +38,7 @@ class Damage:
     missing: str | None = None
 
 
-_damage: ContextVar[Damage] = ContextVar("damage", default=Damage())
+_damage: ContextVar[Damage | None] = ContextVar("damage", default=None)
 
 
 @contextmanager
@@ -68,7 +68,7 @@ class Canvas:
         self.parts: set[str] = set()
         self.missing: str | None = None
         self.shapes = 0
-        self._damage = _damage.get()
+        self._damage = _damage.get() or Damage()
         self._image = Image.new("RGB", (width * SCALE, height * SCALE), background)
         self._draw = ImageDraw.Draw(self._image)
 

@@ -191,7 +191,7 @@ def _felucca(sheet: Canvas, center: Point) -> None:
 def acropolis() -> Canvas:
     """The Parthenon on its rock above Athens, with a Greek flag and an olive tree."""
     sheet = Canvas(640, 440, "#bfe0f5")
-    sheet.polygon(smooth([(0, 330), (120, 262), (320, 240), (520, 262), (640, 330)]) + [(640, 440), (0, 440)],
+    sheet.polygon([*smooth([(0, 330), (120, 262), (320, 240), (520, 262), (640, 330)]), (640, 440), (0, 440)],
                   "#cdb892", "#9a855f", 2)  # fmt: skip
     sheet.box((150, 222, 490, 246), "#e9dfc8", "#9a8f76", 2)
     with sheet.part("columns"):
