@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -43,7 +43,9 @@ def mmmg(lines: list[Line]) -> dict[str, float]:
         for faults in ({}, line["faults"]):
             nodes = [name.lower() for n, name in enumerate(whole["elements"], 1) if f"entity/{n}" not in faults]
             given = [text for n, text in enumerate(whole["dependencies"], 1) if f"dependency/{n}" not in faults]
-            ends = [text.lower().replace("change(", "").replace(")", "").replace("(", ", ").split(", ") for text in given]
+            ends = [
+                text.lower().replace("change(", "").replace(")", "").replace("(", ", ").split(", ") for text in given
+            ]
             pairs = [(b, a) if relation == "requires" else (a, b) for relation, a, b in ends]
             graphs.append(networkx.DiGraph([pair for pair in pairs if {*pair} <= {*nodes}]))
             graphs[-1] = _in_order(graphs[-1], nodes)
@@ -68,7 +70,11 @@ def worldgenbench(lines: list[Line]) -> dict[str, float]:
 
 def fepbench(lines: list[Line]) -> dict[str, float]:
     data = {row["id"]: row["atoms"] for row in rows("fepbench/sample/samples.jsonl")}
-    flags = {"visual": "present count location", "text": "exact readable attached", "relation": "satisfied type direction"}
+    flags = {
+        "visual": "present count location",
+        "text": "exact readable attached",
+        "relation": "satisfied type direction",
+    }
     totals: dict[str, list[float]] = {"if": [], "re": []}
     for line in lines:
         atoms, faults = data[line["id"].partition("/")[0]], line["faults"]
@@ -100,7 +106,7 @@ SCRIPTS: dict[str, Callable[[list[Line]], dict[str, float]]] = {
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo's drawings of all samples, marked by their keys."""
     folder = tmp_path_factory.mktemp("key") / "store"
     painters = [f"{name}=sample/{name.replace(' ', '-')}" for name in PAINTERS]
@@ -108,7 +114,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         measuring = Measuring(regions="key") if kind(name).protocol.needs else None
         done = api.run(f"sample/{name}", painters=painters, judges=["key"], store=folder, measuring=measuring)
         assert not done.failed
-    yield folder
+    return folder
 
 
 @pytest.mark.parametrize("reading", ["paper", "release"])
