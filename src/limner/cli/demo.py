@@ -56,6 +56,7 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     say(f"Next:    limner scores {first} --store {store}")
     say(f"         limner compare {second} --store {store}")
     say(f"         limner show {first} {question} --painter '{PAINTERS[2]}' --store {store}")
+    say("         limner docs tutorial")
     sys.exit(running.exit_code(interrupted, failed))
 
 
