@@ -23,12 +23,12 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     """Rank right and damaged drawings of the bundled samples by their answer key, offline, and build the site."""
     from .. import api
     from ..core.evidence import REGIONS
+    from ..evidence.backends import Measuring
     from ..exams import SHIPPED, kind, read, resolve
     from ..exams.key import PAINTERS
     from ..report.site import build
     from ..report.tables.render import show
     from ..report.tables.status import demo_sentences, demo_table, ocr_sentence
-    from ..running.setup import Measuring
     from ..store.store import open_store
 
     standings, failed, interrupted = {}, 0, False

@@ -216,7 +216,7 @@ def is_one_colour(data: bytes) -> bool:
     Raises:
         BadImage: The bytes are not an image within the limits.
     """
-    return all(low == high for low, high in flatten(decode(data)).getextrema())
+    return flatten(decode(data)).getcolors(1) is not None
 
 
 def flatten(image: Image) -> Image:

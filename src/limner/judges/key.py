@@ -7,6 +7,7 @@ from typing import Any
 
 from ..calls import Calls
 from ..core.errors import UsageError
+from ..core.evaluator import ANSWER_KEY
 from ..core.exam import Exam, Question
 from ..core.faults import picture_faults
 from ..core.images import is_one_colour
@@ -17,17 +18,15 @@ from ..exams.key import BLANK, AnswerKey, KeyAnswer, answer_key
 from ..store import Blobs
 from .base import JudgeInputs, JudgeKind, JudgeResult, Subject
 
-SOURCE = "key"
-
 
 class KeyJudge:
     """The judge that looks a picture up in the key of its sample, by content hash, and abstains on other pictures."""
 
-    name = "key"
+    name = ANSWER_KEY
 
     def __init__(self, protocol: Protocol[Any], key: AnswerKey, blobs: Blobs) -> None:
         self._protocol, self._key, self._blobs = protocol, key, blobs
-        self.setup: dict[str, Any] = {"judge": self.name, "rules": key.version, "variant": "key"}
+        self.setup: dict[str, Any] = {"judge": self.name, "rules": key.version}
 
     def check(self) -> None:
         """Do nothing: the key is part of the installation, so nothing can be missing."""
@@ -53,9 +52,11 @@ def key_marks(protocol: Protocol[Any], question: Question[Any], answer: KeyAnswe
     """Return a mark for each criterion: its value in the key, the best one if the key names no fault."""
     criteria = protocol.criteria(question)
     if answer is None:
-        return [Mark.abstain(each.id, "the key does not know this picture", SOURCE) for each in criteria]
+        return [Mark.abstain(each.id, "the key does not know this picture", ANSWER_KEY) for each in criteria]
     best = {each.id: (each.top, "") for each in criteria}
-    return [Mark(criterion, value, reason, SOURCE) for criterion, (value, reason) in (best | {**answer.faults}).items()]
+    return [
+        Mark(criterion, value, reason, ANSWER_KEY) for criterion, (value, reason) in (best | {**answer.faults}).items()
+    ]
 
 
 def count_agreement(exam: Exam[Any], kind: Kind[Any]) -> tuple[int, int, int]:
