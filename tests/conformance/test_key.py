@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -15,6 +16,7 @@ from limner import api
 from limner.evidence.backends import Measuring
 from limner.exams import SHIPPED, kind
 from limner.exams.key import PAINTERS
+from limner.report.tables.status import demo_sentences
 
 Line = dict[str, Any]
 EXAMS = Path(api.__file__).parent / "exams"
@@ -137,3 +139,13 @@ def test_exams_rank_painters_from_best_to_worst(store: Path, name: str) -> None:
         best, second, *_ = numbers = [value for value in values if value is not None]
         assert values == sorted(numbers, reverse=True)
         assert best == score.top > second
+
+
+def test_demo_says_where_a_worse_drawing_is_higher(store: Path) -> None:
+    standings = api.scores("sample/mmmg", store=store)
+    (order, *_) = demo_sentences({"mmmg": standings})
+    assert order.startswith("Every exam ranks the painters as anyone would")
+    other = {"reference": "labels erased", "labels erased": "reference"}
+    exchanged = [replace(row, painter=other.get(row.painter, row.painter)) for row in standings]
+    (order, *_) = demo_sentences({"mmmg": exchanged})
+    assert order == "Some worse drawings score above better ones in: mmmg release."

@@ -44,8 +44,8 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
             if interrupted:
                 break
     show("table", lambda: [demo_table(standings)])
-    say("\n".join(["", *demo_sentences(standings), ocr_sentence(), ""]))
     if not interrupted:
+        say("\n".join(["", *demo_sentences(standings), ocr_sentence(), ""]))
         site = build(output, store=store)
         say(f"Site:    {site.index.absolute()}")
         if shown:
