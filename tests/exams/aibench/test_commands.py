@@ -67,7 +67,7 @@ def test_single_and_batched_variants_are_scored(tmp_path: Path) -> None:
     single = write_replay(tmp_path / "single.jsonl", answers(WRONG))
     assert run(tmp_path, "--judge", f"replay/{single}")["failed"] == 0
     found = standing(tmp_path, "--by", "venue", "--by", "dimension")
-    expected = {"component": 100 * 27 / 28, "topology": 100 * 15 / 16, "phase": 100 * 7 / 8, "semantics": 100.0}
+    expected = {"component": 100 * 39 / 40, "topology": 100 * 23 / 24, "phase": 100 * 11 / 12, "semantics": 100.0}
     for name, value in expected.items():
         assert found["scores"][name]["value"] == pytest.approx(value)
         assert found["by"]["dimension"][name]["scores"][name]["value"] == pytest.approx(value)
