@@ -114,7 +114,7 @@ def test_every_request_limits_reply_length(store: Store) -> None:
         chat = model(service, store)
         assert chat.unpriced() is None
         turn(chat, store)
-        assert service.sent()[0]["max_tokens"] == 16_000
+        assert service.sent()[0]["max_tokens"] == 4 * 2500 + 8192
 
 
 def test_unsupported_schema_is_left_out(store: Store) -> None:

@@ -146,7 +146,8 @@ class ModelJudge:
         shared: bool = False,
     ) -> Answer:
         painter, repeat = ("", 0) if shared else (subject.painter, subject.repeat)
-        about = Context(subject.exam, subject.question.id, painter, ask.name, repeat, subject.round, system=ask.system)
+        of = subject.exam, subject.question.id, painter, ask.name, repeat, subject.round
+        about = Context(*of, system=ask.system, usual=self.typical_reply(ask))
         answer = await complete(self._model, ask.shown, ask.contract, about, calls)
         assert answer.reply.call is not None
         replies.append((ask.name, answer.reply.call))

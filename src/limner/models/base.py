@@ -12,6 +12,8 @@ from ..core.asks import Contract, Part, Reply, Unreadable
 
 BYTES_PER_TOKEN, PICTURE_TOKENS = 4, 800
 """Rules of thumb, for estimates."""
+USUAL_REPLY = 2500
+"""The usual number of tokens of a reply if nothing better is known."""
 TURNS = 3
 """Requests in all before a reply counts as unreadable."""
 RESENT = 50_000
@@ -25,6 +27,7 @@ class Context:
     Attributes:
         schema: The shape of the reply, for services that take a description of it.
         system: The system message.
+        usual: The usual number of tokens of a reply, thinking included; a limit on replies is derived from it.
     """
 
     exam: str
@@ -35,6 +38,7 @@ class Context:
     round: int = 0
     schema: Mapping[str, Any] | None = None
     system: str | None = None
+    usual: int = USUAL_REPLY
 
 
 class Model(Protocol):
