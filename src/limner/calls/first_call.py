@@ -17,8 +17,6 @@ LOOK_S = 10.0
 """Seconds to wait for a service's list of models."""
 SHOWN = 8
 """The most models of a service that a message lists."""
-PROBED = frozenset({"chat", "paint"})
-"""The kinds of calls whose first one goes out alone."""
 
 
 class Unusable(StopRun):
@@ -58,13 +56,15 @@ class FirstCalls:
         self._by_target: dict[str, FirstCall] = {}
 
     @asynccontextmanager
-    async def turn(self, kind: str, target: str, key: str, provider: Provider | None) -> AsyncIterator[None]:
+    async def turn(self, target: str, key: str, provider: Provider | None) -> AsyncIterator[None]:
         """Wait, unless this is the first call to the target or the first one is answered; the block makes the call.
+
+        Calls without a provider do not wait.
 
         Raises:
             Unusable: The first call showed that the service cannot be used.
         """
-        first = self._by_target.setdefault(target, FirstCall(answered=kind not in PROBED))
+        first = self._by_target.setdefault(target, FirstCall(answered=provider is None))
         while first.error is None and not first.answered and first.key is not None:
             await first.changed.wait()
         if first.error is not None:
@@ -89,7 +89,7 @@ class FirstCalls:
         first = self._by_target[target]
         if first.answered or first.key != key:
             return
-        if fault is not None and (fault.kind in STOPPING or is_unreachable(fault)):
+        if fault is not None and fault.cost == 0.0 and fault.kind in {*STOPPING, "network"}:
             raise Unusable(fault)
         first.answered = True
         first.notify()

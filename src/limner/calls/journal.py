@@ -174,7 +174,7 @@ class Calls:
     ) -> Outcome | None:
         """Make the attempts; the first call to a target goes out alone. If it cannot be used, nothing is stored."""
         try:
-            async with self._first_calls.turn(request.kind, request.target, request.key, provider):
+            async with self._first_calls.turn(request.target, request.key, provider):
                 return await self._attempts(request, perform, held, call, bound, tokens)
         except Unusable:
             await asyncio.shield(self.store.awrite(call.give_back()))

@@ -25,10 +25,6 @@ def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = Fals
 
 
 def say_failures(progress: Progress) -> None:
-    """Print what failed, and what to do about it."""
-    for detail in progress.details:
-        say(f"failed: {detail}", err=True)
-    if progress.failed > len(progress.details):
-        say(f"… and {progress.failed - len(progress.details)} more failures", err=True)
-    for line in progress.advice():
+    """Print what failed, by cause, and what to do about it."""
+    for line in progress.failure_lines():
         say(line, err=True)

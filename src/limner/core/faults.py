@@ -41,6 +41,29 @@ FIX_AND_RERUN = "Fix this, then run the same command again: it asks again"
 """Advice for faults that the next run retries."""
 
 
+CURES: dict[str, str] = {
+    "network": "Check the connection, and whether the service is up.",
+    "timeout": "The service is slow: lower --concurrency, or raise timeout_s in limner.toml.",
+    "rate_limit": "Lower --concurrency, or set requests_per_minute in limner.toml.",
+    "server": "The service failed: try again later.",
+    "interrupted": "The run ended before the reply.",
+    "auth": "Check the key.",
+    "credits": "Add credit, or raise the limit of your account at the service.",
+    "setup": "Check the address and the model's name: limner doctor.",
+    "local": "Free some memory, or choose a smaller model or size.",
+    "refusal": "The service refuses this content; it counts against the coverage.",
+    "bad_request": "The service rejects the request: check --judge-arg and --painter-arg.",
+    "truncated": "Allow longer replies: --judge-arg max_completion_tokens=N.",
+    "unreadable": "The judge does not keep to the format: try another judge or --variant.",
+    "missing": "Add what is named.",
+    "damaged": "`limner verify` lists what is damaged.",
+    "image": "Replace the file: it is not an image that can be used.",
+    "probe": "`limner doctor` checks what measures drawings.",
+    "internal": "This is an error in Limner or a plug-in: please report it.",
+}
+"""What to do about a fault of each kind."""
+
+
 MAX_DETAIL_CHARS = 500
 """The maximum length of the stored message of an unexpected exception."""
 

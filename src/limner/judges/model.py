@@ -17,6 +17,7 @@ from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
 from ..exams.released import RELEASE
 from ..models import Answer, ChatModel, Context, ReplayModel, complete, open_model
+from ..models.base import beginning
 from ..store import Blobs
 from .base import JudgeInputs, JudgeKind, JudgeResult, Subject
 
@@ -117,11 +118,12 @@ class ModelJudge:
 
     def _unread(self, question: Question[Any], answers: list[Answer]) -> str | None:
         """Return why no reply can be read; None if at least one can."""
-        faults = [answer.fault for answer in answers if answer.fault is not None]
-        if not faults:
+        faulty = [answer for answer in answers if answer.fault is not None]
+        if not faulty:
             return None
         marks = self._protocol.marks(question, [answer.reply for answer in answers], "careful")
-        return faults[0] if all(mark.verdict == "unread" for mark in marks) else None
+        unread = all(mark.verdict == "unread" for mark in marks)
+        return f"{faulty[0].fault}; the reply begins: {beginning(faulty[0].reply.text)}" if unread else None
 
     async def _measured(
         self, subject: Subject, calls: Calls, replies: list[tuple[str, str]], seen: bool

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..calls import Bill, Fault, Kind, Result
-from ..calls.http import kind_of
 from ..calls.usage import Incredible, reported_tokens, reported_usage
 from ..core.images import PreparedImage, Preparer
 from ..core.settings import Settings
@@ -39,7 +38,7 @@ class AnthropicModel(ChatModel):
     def kind(self, status: int, body: Any) -> Kind:
         """Return the kind of fault; a spending limit (400 or 429) counts as missing credits, not as a rate limit."""
         spent = status in (400, 429) and any(word in str(body).casefold() for word in SPENT)
-        return "credits" if spent else kind_of(status, body)
+        return "credits" if spent else super().kind(status, body)
 
     def request(
         self, messages: list[dict[str, Any]], extra: Mapping[str, Any]

@@ -74,7 +74,7 @@ class ChatModel:
         except Fault as fault:
             whole = self._limited(context.usual, full=True)
             cut = fault.kind == "truncated" and args != whole
-            if not cut and (shape is None or not _blames_shape(fault)):
+            if not cut and (shape is None or fault.kind != "bad_request" or not _blames_shape(fault.detail)):
                 raise
             # Both calls are kept.
             if cut:
@@ -203,8 +203,9 @@ class ChatModel:
         return {"type": "image_url", "image_url": url | ({"detail": part["detail"]} if "detail" in part else {})}
 
     def kind(self, status: int, body: Any) -> Kind:
-        """Return the kind of fault behind an error status."""
-        return kind_of(status, body)
+        """Return the kind of fault behind an error status; a refused description of the shape is not a wrong setup."""
+        kind = kind_of(status, body)
+        return "bad_request" if kind == "setup" and _blames_shape(str(body)) else kind
 
     def told_price(self, raw: Mapping[str, Any]) -> float | None:
         """Return the dollars for a reply: the amount the service reports, else tokens times list price."""
@@ -308,9 +309,9 @@ def response_format(mode: str, schema: Mapping[str, Any] | None) -> dict[str, An
     return {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema), "strict": True}}
 
 
-def _blames_shape(fault: Fault) -> bool:
+def _blames_shape(complaint: str) -> bool:
     words = ("response_format", "json_schema", "json_object", "structured", "output_config")
-    return fault.kind in ("bad_request", "setup") and any(word in fault.detail.casefold() for word in words)
+    return any(word in complaint.casefold() for word in words)
 
 
 SAMPLING = {
