@@ -66,7 +66,7 @@ def test_folder_in_place_of_file_counts_as_missing(world: ExamRun) -> None:
     path = world.exam.drawing(world.exam.ids[1])
     path.unlink()
     path.mkdir()
-    assert world.run(code=3).json()["failures"] == {"missing": 1}
+    assert world.run("--require-all", code=3).json()["failures"] == {"missing": 1}
 
 
 @pytest.mark.slow

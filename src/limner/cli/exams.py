@@ -239,7 +239,7 @@ def rename(exam: str, folder: Path, data: Path | None, store: str) -> None:
         if not (target := folder / new).parent.is_dir():
             say(join(["mkdir", "-p", "--", str(target.parent)]))
         say(join(["mv", "-n", "--", str(folder / old), str(target)]))
-    missing = painter.missing(ids)
+    missing = [id for id in ids if painter.lacks(id)]
     say(f"{len(missing)} of {len(ids)} questions have no image; renaming would fix {len(renames)}", err=True)
 
 

@@ -153,20 +153,22 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         # Check the plan first, so that a mistake in the arguments or the data leaves no empty store behind.
         with open_or_empty(given["store"]) as empty:
             trial = make(empty)
+            _print_notes(trial, asking)
             make_runner(trial, empty).check()
             whole = trial.whole
     opening = open_or_empty(given["store"]) if draw and given["dry_run"] else open_store(given["store"], create=draw)
     with opening as store:
         plan = make(store, whole)
-        _print_notes(plan, asking)
+        if whole is None:
+            _print_notes(plan, asking)
         warn_of_models(plan, asking)
         runner = make_runner(plan, store)
         if given["dry_run"]:
             to_draw, to_mark = runner.backlog.counts()
-            counts = {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)}
-            counts |= {
-                "without_image": {p.name: len(lacking) for p in plan.painters if (lacking := plan.without_image(p))}
-            }
+            counts: dict[str, Any] = {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)}
+            lacking = {painter.name: len(plan.without_image(painter)) for painter in plan.painters}
+            if any(lacking.values()):
+                counts["without_image"] = lacking
             _print_counts(given, counts, runner.unpriced() if given["budget"] is not None else None)
             return 0
         progress = run_with_progress(runner)

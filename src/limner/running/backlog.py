@@ -93,7 +93,7 @@ class Backlog:
         return [sum(self._is_drawn(q, arm) for q in self.questions) * plan.seeds for arm in plan.arms]
 
     def _is_drawn(self, question: Question[Any], arm: Arm) -> bool:
-        """Return whether the arm draws a question: one without a finished image is left out, unless all are required."""
+        """Return whether the arm draws a question; one without a finished image is left out."""
         painter = arm.painter
         return self.plan.require_all or not (isinstance(painter, FinishedImages) and painter.lacks(question.id))
 
