@@ -113,7 +113,9 @@ async def explain(target: str, fault: Fault, provider: Provider | None) -> str:
         hints.append(f"Check {key}.")
     elif fault.kind == "setup":
         hints += await _setup_hints(service, model, provider)
-    return " ".join([f"{target}: {fault.detail}.", *hints, "Nothing was stored: fix this, then run the command again."])
+    return " ".join(
+        [f"{target}: {fault.detail}.", *hints, "No failure was stored: fix this, then run the same command again."]
+    )
 
 
 async def _setup_hints(service: str, model: str, provider: Provider) -> list[str]:

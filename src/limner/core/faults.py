@@ -14,7 +14,7 @@ from .redaction import redact
 Kind = Literal[
     "network", "timeout", "rate_limit", "server", "interrupted",
     "auth", "credits", "setup", "local", "refusal", "bad_request", "truncated", "unreadable",
-    "missing", "damaged", "image", "probe", "internal", "not_applicable",
+    "missing", "no_reference", "damaged", "image", "probe", "internal", "not_applicable",
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -24,13 +24,15 @@ TRANSIENT: frozenset[str] = frozenset({"network", "timeout", "rate_limit", "serv
 REPAIRABLE: frozenset[str] = frozenset({"auth", "credits", "setup", "local"})
 """Kinds that the user can fix, such as a wrong key, an empty account, a wrong model name or a lack of memory."""
 
-RETRIED_NEXT_RUN: frozenset[str] = TRANSIENT | REPAIRABLE | {"interrupted", "missing", "damaged", "probe"}
+RETRIED_NEXT_RUN: frozenset[str] = TRANSIENT | REPAIRABLE | {
+    "interrupted", "missing", "no_reference", "damaged", "probe",
+}  # fmt: skip
 """Kinds that the next run retries by default; the others are retried only with ``--retry-failed``."""
 
 ASKED_AGAIN: frozenset[str] = RETRIED_NEXT_RUN - {"damaged"}
 """Kinds for which the next run calls the service again; a damaged image is redone only if that is free."""
 
-MACHINE_SPECIFIC: frozenset[str] = REPAIRABLE - {"credits"} | {"missing", "probe"}
+MACHINE_SPECIFIC: frozenset[str] = REPAIRABLE - {"credits"} | {"missing", "no_reference", "probe"}
 """Kinds that may affect only one machine, such as a wrong key; other machines in a shared run still try."""
 
 STOPPING: frozenset[str] = REPAIRABLE - {"local"}
@@ -55,13 +57,12 @@ CURES: dict[str, str] = {
     "bad_request": "The service rejects the request: check --judge-arg and --painter-arg.",
     "truncated": "Allow longer replies: --judge-arg max_completion_tokens=N.",
     "unreadable": "The judge does not keep to the format: try another judge or --variant.",
-    "missing": "Add what is named.",
     "damaged": "`limner verify` lists what is damaged.",
     "image": "Replace the file: it is not an image that can be used.",
     "probe": "`limner doctor` checks what measures drawings.",
     "internal": "This is an error in Limner or a plug-in: please report it.",
 }
-"""What to do about a fault of each kind."""
+"""What to do about a fault, for the kinds whose details do not say it."""
 
 
 MAX_DETAIL_CHARS = 500

@@ -110,7 +110,7 @@ class ModelJudge:
                 asks = [replace(ask, shown=tuple(p for p in ask.shown if isinstance(p, Text))) for ask in asks]
             answers = await in_turn(partial(self._ask, ask, subject, calls, replies, costs) for ask in asks)
         except Lacking as error:
-            raise Fault("missing", str(error)) from error
+            raise Fault("no_reference", str(error)) from error
         cost = None if None in costs else sum(c for c in costs if c is not None)
         if (why := self._unread(subject.question, answers)) is not None:
             raise Fault("unreadable", why, calls=tuple(key for _, key in replies), cost=cost)

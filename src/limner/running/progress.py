@@ -192,8 +192,12 @@ def spent_text(spent: float, unpriced: int = 0) -> str:
 
 
 def _pattern(detail: str, question: str) -> str:
-    """Return what the details of failures of one cause have in common: no ids, numbers, quotations or hashes."""
-    return re.sub(r"\"[^\"]*\"|'[^']*'|\b[0-9a-f]{12,}\b|\d+", "*", detail.replace(question, "*"))[:200]
+    """Return what the details of failures of one cause have in common: no ids, paths, numbers or quotations."""
+    return re.sub(
+        r"\"[^\"]*\"|'[^']*'|(?<![\w:/.])[\w.*-]+(?:/[\w.*-]+)+|\b[0-9a-f]{12,}\b|\d+",
+        "*",
+        detail.replace(question, "*"),
+    )[:200]
 
 
 def duration(seconds: float) -> str:
