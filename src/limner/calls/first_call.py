@@ -113,9 +113,8 @@ async def explain(target: str, fault: Fault, provider: Provider | None) -> str:
         hints.append(f"Check {key}.")
     elif fault.kind == "setup":
         hints += await _setup_hints(service, model, provider)
-    return " ".join(
-        [f"{target}: {fault.detail}.", *hints, "No failure was stored: fix this, then run the same command again."]
-    )
+    end = "No failure was stored: fix this, then run the same command again."
+    return " ".join([f"{target}: {fault.detail.rstrip('.')}.", *hints, end])
 
 
 async def _setup_hints(service: str, model: str, provider: Provider) -> list[str]:

@@ -20,6 +20,7 @@ class DataSource(StrictModel):
         page: The page to read about it.
         licence: The data's licence, if the authors state one.
         questions: The number of questions.
+        calls: A judge's calls for one drawing per question, if the sample's questions do not tell.
         hub: The dataset's name at Hugging Face.
         url: The address of the folder with the files, if they are not at Hugging Face.
         files: The names of the files; with a `hub`, patterns. Empty if the data is not released.
@@ -29,6 +30,7 @@ class DataSource(StrictModel):
     page: str
     licence: str | None = None
     questions: int = Field(gt=0)
+    calls: int | None = Field(default=None, gt=0)
     hub: str | None = None
     url: str | None = None
     files: tuple[str, ...] = ()

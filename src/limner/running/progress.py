@@ -191,13 +191,13 @@ def spent_text(spent: float, unpriced: int = 0) -> str:
     return f"at least {amount} ({calls})" if spent else calls
 
 
+_PARTICULAR = re.compile(r"\"[^\"]*\"|'[^']*'|(?<![\w:/.])[\w.*-]+(?:/[\w.*-]+)+|\b[0-9a-f]{12,}\b|\d+")
+"""What differs between failures of one cause: quotations, paths, hashes and numbers."""
+
+
 def _pattern(detail: str, question: str) -> str:
-    """Return what the details of failures of one cause have in common: no ids, paths, numbers or quotations."""
-    return re.sub(
-        r"\"[^\"]*\"|'[^']*'|(?<![\w:/.])[\w.*-]+(?:/[\w.*-]+)+|\b[0-9a-f]{12,}\b|\d+",
-        "*",
-        detail.replace(question, "*"),
-    )[:200]
+    """Return what the details of failures of one cause have in common."""
+    return _PARTICULAR.sub("*", detail.replace(question, "*"))[:200]
 
 
 def duration(seconds: float) -> str:
