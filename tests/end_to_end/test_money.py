@@ -186,11 +186,6 @@ UNKNOWN: dict[str, tuple[dict[str, Mapping[str, Any]], list[str], str]] = {
         ["--painter", "control/blank", "--judge", "judging/half", "--judge-arg", "max_tokens=9"],
         'judging/half has no price: add input_price and output_price under [models."judging/half"] in limner.toml',
     ),
-    "the length of its replies": (
-        {"models.judging/endless": PRICED},
-        ["--painter", "control/blank", "--judge", "judging/endless"],
-        "judging/endless has no limit on its replies: add --judge-arg max_completion_tokens=N",
-    ),
     "a limit that is none": (
         {"models.judging/endless": PRICED},
         ["--painter", "control/blank", "--judge", "judging/endless", "--judge-arg", "max_tokens=many"],

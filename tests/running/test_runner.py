@@ -268,7 +268,7 @@ def test_not_applicable_drawing_is_neither_failure_nor_zero(world: World) -> Non
 def test_missing_reference_fails_only_its_question(world: World) -> None:
     (world.exam.data / "images" / world.exam.rows[0]["image_path"]).unlink()
     code, closing, err = world.run()
-    assert (code, closing["failures"], world.asked()) == (3, {"missing": 1}, 3)
+    assert (code, closing["failures"], world.asked()) == (3, {"no_reference": 1}, 3)
     assert "1 of 4 reference images are absent" in err
 
 

@@ -111,7 +111,7 @@ async def explain(target: str, fault: Fault, provider: Provider | None) -> str:
     elif fault.kind == "auth":
         key = f"the key in {provider.key_env}" if provider.key_env else f"key_env of [providers.{service}] in {OWN}"
         hints.append(f"Check {key}.")
-    elif fault.kind == "setup":
+    elif fault.kind == "setup" and fault.detail.startswith("4"):
         hints += await _setup_hints(service, model, provider)
     end = "No failure was stored: fix this, then run the same command again."
     return " ".join([f"{target}: {fault.detail.rstrip('.')}.", *hints, end])
@@ -126,7 +126,7 @@ async def _setup_hints(service: str, model: str, provider: Provider) -> list[str
         try:
             await list_models(provider.model_copy(update={"base_url": longer}))
         except (Fault, UsageError):
-            return [f"Is base_url of [providers.{service}] in {OWN} right? Most addresses end in /v1."]
+            return [f"Check the model's name, and base_url of [providers.{service}] in {OWN}."]
         return [f'The address lacks /v1: write base_url = "{public_address(longer)}" in [providers.{service}].']
     if model in models:
         return []
