@@ -136,7 +136,7 @@ def test_local_fault_is_retried_by_next_run(here: Path, exam: SmallExam, painter
     assert (body["failures"], body["asked_again"], body["done"]) == ({"local": LEFT}, LEFT, DONE)
     assert calls() == QUESTIONS
     errors = limner(*words, code=3).err
-    assert "failed: local: " in errors
+    assert "(local): " in errors
     assert detail in errors
     assert f"{LEFT} failures are not kept ({LEFT} local). {ASKS_AGAIN}" in errors
     assert calls() == QUESTIONS + LEFT

@@ -15,6 +15,8 @@ from ..core.faults import ASKED_AGAIN, CURES
 
 SHOWN = 5
 """The most lines about failures."""
+OF_ONE_CAUSE = frozenset({"unreadable", "refusal", "truncated", "timeout", "rate_limit"})
+"""Kinds whose failures have one cause, whatever their details say."""
 LONGEST_DETAIL = 500
 """The most characters shown of one failure."""
 
@@ -123,7 +125,8 @@ class Progress:
         if status == "failed":
             kind, text = fault or "unknown", (detail or "no reason is known").removeprefix(f"{question}: ")
             self.failures[kind] += 1
-            cause = self.causes.setdefault((kind, _pattern(text, question)), Cause(kind, f"{question}: {text}"))
+            pattern = "" if kind in OF_ONE_CAUSE else _pattern(text, question)
+            cause = self.causes.setdefault((kind, pattern), Cause(kind, f"{question}: {text}"))
             cause.count += 1
         elif status == "not_applicable":
             self.not_applicable += 1
