@@ -35,7 +35,7 @@ def estimated(exam: str, judge: str, source: DataSource) -> Estimate:
         times = source.calls / line.calls if source.calls else source.questions / len(plan.exam.questions)
     assert line.dollars is not None
     scaled = {name: round(getattr(line, name) * times) for name in ("steps", "calls", "tokens_in", "tokens_out")}
-    return replace(line, **scaled, dollars=line.dollars * times)  # type: ignore[arg-type]
+    return replace(line, **scaled, dollars=line.dollars * times)
 
 
 @cache

@@ -105,7 +105,7 @@ def test_presets_send_no_limit_of_ours(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_settings(tmp_path, chat.base_url)
-    words = ["run", "genexam", "--data", small_exam.data, "--painter", f"mine=folder/{small_exam.drawings}"]
+    words = ["run", "genexam", "--data", str(small_exam.data), "--painter", f"mine=folder/{small_exam.drawings}"]
     limner(*words, "--judge", JUDGE, "--limit", "1", "--store", "own", code=None)
     (own,) = chat.requests()
     assert own["max_tokens"] == 20_192

@@ -21,8 +21,8 @@ def ended(small_exam: SmallExam, chat: ChatServer, tmp_path: Path, monkeypatch: 
     assert first.parts["draw", "one"].done == 4
     small_exam.drawing(small_exam.ids[0]).unlink()
     painters = [f"one=folder/{small_exam.drawings}", f"two=folder/{small_exam.drawings}"]
-    how = {"data": small_exam.data, "store": "s", "require_all": True}
-    return limner.run("genexam", painters=painters, judges=[JUDGE], **how)
+    data = small_exam.data
+    return limner.run("genexam", painters=painters, judges=[JUDGE], data=data, store="s", require_all=True)
 
 
 def test_progress_parts_add_up_to_whole(ended: Progress) -> None:
