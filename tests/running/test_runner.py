@@ -130,7 +130,7 @@ def test_question_without_image_counts_against_coverage(world: World, words: tup
     code, closing, err = world.run(*words)
     failures = {"missing": 1} if words else {}
     assert (code, closing["failures"], world.asked()) == (3 if words else 0, failures, 3)
-    assert "3 of 4 questions have an image; 1 have none" in err
+    assert "3 of 4 questions have an image; 1 has none" in err
     standing = world.standing()
     assert (standing.n, standing.expected, standing.coverage, standing.failures) == (3, 4, 0.75, failures)
     gone.write_bytes(data)

@@ -256,9 +256,7 @@ def _print_notes(plan: Plan, asking: Asking) -> None:
             notes += [f"{painter.name}: … and {len(same) - 5} more ids with several files"] if len(same) > 5 else []
             if lacking := len(plan.without_image(painter)):
                 all_questions = len(plan.exam.questions)
-                have = (
-                    f"{all_questions - lacking:,} of {all_questions:,} questions have an image; {lacking:,} have none"
-                )
+                have = f"{all_questions - lacking:,} of {all_questions:,} questions have an image; {lacking:,} {'has' if lacking == 1 else 'have'} none"
                 notes.append(f"{painter.name}: {have}")
             notes += _describe_misnamed(painter, plan)
     for note in notes:
