@@ -255,9 +255,9 @@ def _print_notes(plan: Plan, asking: Asking) -> None:
             notes += [f"{painter.name}: files for the same id: {', '.join(names)}" for names in same[:5]]
             notes += [f"{painter.name}: … and {len(same) - 5} more ids with several files"] if len(same) > 5 else []
             if lacking := len(plan.without_image(painter)):
-                all_questions = len(plan.exam.questions)
-                have = f"{all_questions - lacking:,} of {all_questions:,} questions have an image; {lacking:,} {'has' if lacking == 1 else 'have'} none"
-                notes.append(f"{painter.name}: {have}")
+                count, have = len(plan.exam.questions), "has" if lacking == 1 else "have"
+                drawn = f"{count - lacking:,} of {count:,} questions have an image"
+                notes.append(f"{painter.name}: {drawn}; {lacking:,} {have} none")
             notes += _describe_misnamed(painter, plan)
     for note in notes:
         say(f"note: {note}", err=True)
