@@ -378,3 +378,27 @@ def test_unreachable_cluster_is_an_error() -> None:
     need("ray", find_spec("ray") is not None, "pip install 'limner[ray]'")
     words = ("run", "sample/genexam", "--painter", "control/reference", "--limit", "1", "--ray", "nowhere:1")
     assert "no cluster found" in limner(*words, code=2).err
+
+
+def test_messages_are_wrapped_between_words_on_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from limner.cli.say import say
+
+    message = "limner: " + "an address " * 12 + "http://127.0.0.1:8000/" + "v1/" * 30
+    say(message, err=True)
+    assert capsys.readouterr().err == f"{message}\n"
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    say(message, err=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert " ".join(lines) == message
+    assert all(len(line) <= 80 for line in lines[:-1])
+
+
+def test_finished_bars_leave_one_line_and_budget_says_what_helps(progress: Progress) -> None:
+    assert drawn(progress, ended=True) == ["16/60 done · 1 failed · 0.8/s · $0.48 · 55s left"]
+    progress.waiting = {"the budget": 7}
+    lines = drawn(progress)
+    assert "waiting calls: 7 for the budget" in lines
+    assert "a higher --budget, or shorter replies" in " ".join(lines)

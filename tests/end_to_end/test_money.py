@@ -179,12 +179,14 @@ UNKNOWN: dict[str, tuple[dict[str, Mapping[str, Any]], list[str], str]] = {
     "the judge's price": (
         {},
         ["--painter", "control/blank", "--judge", "judging/nobody", "--judge-arg", "max_tokens=9"],
-        'judging/nobody has no price: add input_price and output_price under [models."judging/nobody"] in limner.toml',
+        'judging/nobody has no price: add input_price and output_price under [models."judging/nobody"] in limner.toml, '
+        "0 for a server of your own",
     ),
     "half of the judge's price": (
         {"models.judging/half": {"input_price": 1.0}},
         ["--painter", "control/blank", "--judge", "judging/half", "--judge-arg", "max_tokens=9"],
-        'judging/half has no price: add input_price and output_price under [models."judging/half"] in limner.toml',
+        'judging/half has no price: add input_price and output_price under [models."judging/half"] in limner.toml, '
+        "0 for a server of your own",
     ),
     "a limit that is none": (
         {"models.judging/endless": PRICED},

@@ -50,7 +50,8 @@ class ChatModel:
         """Return why the cost of a call is unknown, or None."""
         if self._prices.price(self.name, 0, 0) is None:
             place = f'[models."{self.name}"] in limner.toml'
-            return f"{self.name} has no price: add input_price and output_price under {place}"
+            free = "" if self.provider.key_env else ", 0 for a server of your own"
+            return f"{self.name} has no price: add input_price and output_price under {place}{free}"
         if self._most_tokens([], self._limited(USUAL_REPLY))[1] is None:
             return f"{self.name} has no limit on its replies: add --judge-arg max_completion_tokens=N"
         return None
