@@ -149,4 +149,6 @@ def test_unsupported_schema_is_left_out(store: Store) -> None:
 def test_failed_replies_raise_fault_of_expected_kind(store: Store, answer: Answer, kind: str) -> None:
     with wire_server(lambda _service, _asked: answer) as service, pytest.raises((Fault, Unusable)) as raised:
         turn(model(service, store), store)
-    assert getattr(raised.value, "fault", raised.value).kind == kind
+    fault = raised.value.fault if isinstance(raised.value, Unusable) else raised.value
+    assert isinstance(fault, Fault)
+    assert fault.kind == kind
