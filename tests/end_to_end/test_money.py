@@ -333,4 +333,4 @@ def test_spending_by_exam_and_painter_equals_bill_of_service(
         sums = limner("spend", "--by", by, "--format=json").json()
         assert sum(one["dollars"] for one in sums) == pytest.approx(whole)
         assert [one["dollars"] for one in sums] == sorted((one["dollars"] for one in sums), reverse=True)
-    assert f"${whole:.4f}" in limner("spend").out
+    assert f"${whole:.2f}" in limner("spend").out
