@@ -81,9 +81,10 @@ def test_train_command_trains_previews_marks_and_reports_overlap(data: Path, bas
 
 @pytest.mark.slow
 def test_two_processes_match_one_with_two_accumulation_steps(data: Path, base: Path, tmp_path: Path) -> None:
-    train(data, str(base), tmp_path / "one", parse(FEW | {"accumulate": "2", "precision": "no"}), say=lambda _: None)
+    settings = FEW | {"steps": "12", "warmup": "8", "precision": "no", "learning_rate": "0.01", "schedule": "cosine"}
+    train(data, str(base), tmp_path / "one", parse(settings | {"accumulate": "2"}), say=lambda _: None)
     words = ["train", "flux-reason", "--data", str(data), "--base", str(base), "--out", str(tmp_path / "two")]
-    words += [word for name, value in {**FEW, "precision": "no"}.items() for word in ("--set", f"{name}={value}")]
+    words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     # `accelerate launch` starts several processes on GPUs alone; this is what it starts them with.
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
     launch += ["limner", *words]
@@ -96,10 +97,18 @@ def test_two_processes_match_one_with_two_accumulation_steps(data: Path, base: P
     }
     done = subprocess.run(launch, cwd=tmp_path, env=quiet, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
-    one, two = ([json.loads(line)["loss"] for line in (tmp_path / name / "loss.jsonl").read_text("utf-8").splitlines()]
-                for name in ("one", "two"))  # fmt: skip
-    assert len(one) == 2
-    assert two == pytest.approx(one, rel=1e-5)
+    assert done.stdout.count("step 12 of 12") == 1
+    one, two = (
+        [json.loads(line) for line in (tmp_path / name / "loss.jsonl").read_text("utf-8").splitlines()]
+        for name in ("one", "two")
+    )
+    assert len(one) == 12
+    for value in ("loss", "gradient norm", "learning rate"):
+        assert [line[value] for line in two] == pytest.approx([line[value] for line in one], rel=1e-4), value
+    weights = [load_file(tmp_path / name / "flux-reason.safetensors") for name in ("one", "two")]
+    assert weights[0].keys() == weights[1].keys()
+    for name, tensor in weights[0].items():
+        assert weights[1][name].numpy() == pytest.approx(tensor.numpy(), abs=1e-5), name
 
 
 def test_look_every_requires_exam(data: Path, base: Path) -> None:
