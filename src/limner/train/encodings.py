@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
+from ..core.errors import DataError
 from ..core.exam import Question
-from ..core.images import decode
+from ..core.images import BadImage, decode, inspect
 from ..core.training import TrainSample
-from ..painters.diffusers.text_encoding import encode, reason_text
+from ..painters.diffusers.text_encoding import encode, reason_text, token_counter
 from .settings import TrainSettings, bucket
 
 Tensors = dict[str, torch.Tensor]
@@ -43,29 +45,33 @@ class Encoder:
         self._step = max(step, FULL_SIZE_STEP) if settings.size >= 2 * FULL_SIZE_STEP else step
 
     def bucket(self, sample: Question[TrainSample]) -> tuple[int, int]:
-        """Return the width and height to which the picture is scaled for training."""
-        from PIL import Image
+        """Return the width and height to which the picture is scaled for training.
 
-        assert sample.reference is not None
-        with Image.open(str(sample.reference.path)) as picture:
-            return bucket(*picture.size, self._settings.size, self._step)
+        Raises:
+            DataError: The picture is not a readable image.
+        """
+        with _name_bad_picture(sample) as path:
+            header = inspect(path)
+        return bucket(header.width, header.height, self._settings.size, self._step)
 
     def text(self, sample: Question[TrainSample]) -> Tensors:
         """Return the T5 encoding of trace, separator and final prompt, and the CLIP encoding of the question."""
         row = sample.rubric
-        words = reason_text(row.trace, row.final_prompt, self._settings.tokens, self._count)
+        words = reason_text(row.trace, row.final_prompt, self._settings.tokens, token_counter(self._pipe.tokenizer_2))
         made = {"text": words, "short": sample.prompt, "tokens": self._settings.tokens}
         return self._kept("text", made, lambda: self._encode_text(words, sample.prompt))
 
     def picture(self, sample: Question[TrainSample]) -> Tensors:
-        """Return the mean and the spread of the picture's latents; each step samples from them."""
-        assert sample.reference is not None
-        data, size = sample.reference.read() or b"", self.bucket(sample)
-        made = {"image": hashlib.sha256(data).hexdigest(), "size": size}
-        return self._kept("latents", made, lambda: self._encode_picture(data, size))
+        """Return the mean and the spread of the picture's latents; each step samples from them.
 
-    def _count(self, text: str) -> int:
-        return len(self._pipe.tokenizer_2(text, truncation=False, add_special_tokens=False).input_ids)
+        Raises:
+            DataError: The picture cannot be decoded.
+        """
+        size = self.bucket(sample)
+        with _name_bad_picture(sample) as path:
+            data = path.read_bytes()
+            made = {"image": hashlib.sha256(data).hexdigest(), "size": size}
+            return self._kept("latents", made, lambda: self._encode_picture(data, size))
 
     @torch.no_grad()
     def _encode_text(self, words: str, short: str) -> Tensors:
@@ -100,3 +106,13 @@ class Encoder:
         save_file(tensors, temporary)
         temporary.replace(path)
         return tensors
+
+
+@contextmanager
+def _name_bad_picture(sample: Question[TrainSample]) -> Iterator[Path]:
+    assert sample.reference is not None
+    path = Path(str(sample.reference.path))
+    try:
+        yield path
+    except BadImage as error:
+        raise DataError(f"{error}; replace the picture or remove the sample", file=path, id=sample.id) from error
