@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file
 
 from limner.core.errors import UsageError
 from limner.train.settings import parse
-from limner.train.start import Watched, train
+from limner.train.start import train
+from limner.train.validation import Watched
 from tests.cli.invoke import limner
 from tests.train.conftest import make_flux, write_samples
 

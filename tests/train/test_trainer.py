@@ -70,8 +70,8 @@ else:
     sys.exit()
 trainer = made(data, out, save_every=2)
 log = trainer._log
-def logs(step, loss):
-    log(step, loss)
+def logs(step, numbers):
+    log(step, numbers)
     if step == last:
         os.kill(os.getpid(), signal.SIGKILL)
 trainer._log = logs
