@@ -7,15 +7,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from safetensors.torch import load_file
 
 from limner.core.errors import UsageError
+from limner.core.training import read_samples
+from limner.painters.diffusers.text_encoding import SEPARATOR
 from limner.train.settings import parse
 from limner.train.start import train
 from limner.train.validation import Watched
 from tests.cli.invoke import limner
+from tests.fakes.json_server import json_server
 from tests.train.conftest import make_flux, write_samples
 
 FEW = {"steps": "2", "size": "16", "tokens": "64", "rank": "2", "alpha": "2", "accumulate": "1", "recompute": "0"}
@@ -113,9 +117,128 @@ def test_two_processes_match_one_with_two_accumulation_steps(data: Path, base: P
         assert weights[1][name].numpy() == pytest.approx(tensor.numpy(), abs=1e-5), name
 
 
-def test_look_every_requires_exam(data: Path, base: Path) -> None:
-    result = limner("train", "flux-reason", "--data", data, "--base", base, "--look-every", "2", code=2)
-    assert "--look-every needs --exam" in result.err
+def test_validation_needs_traces(data: Path, base: Path) -> None:
+    words = ["train", "flux-reason", "--data", data, "--base", base, "--look-every", "2"]
+    alone = limner(*words, code=2)
+    assert "--look-every: no traces to draw from. Hold out samples (--held-out 0.02 of 4 is none)" in alone.err
+    judged = limner(*words, "--held-out", "0.5", "--exam", "sample/mmmg", "--judge", "ocr", code=2)
+    assert "--judge marks questions of --exam: give traces for them with --planner or --traces" in judged.err
+
+
+TRACE, THINKING = "A cell has walls. They hold it together.", "Okay so the user wants a cell. Hmm, wait."
+
+
+def reply_as_r1(path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """A planner whose service sends raw thinking beside the answer."""
+    message = {"content": f"{TRACE}\n{SEPARATOR}\nA cell with walls.", "reasoning_content": THINKING}
+    return {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {}}
+
+
+@pytest.mark.slow
+def test_planner_writes_traces_and_marked_pictures_reach_tensorboard(
+    data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from limner.train import validation
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(validation, "DRAWING_STEPS", 1)
+    texts: list[str] = []
+    draw = validation.PipelinePainter.draw
+    monkeypatch.setattr(
+        validation.PipelinePainter, "draw", lambda self, *words: (texts.append(words[1]), draw(self, *words))[1]
+    )
+    exam = exam_data(tmp_path / "exam", "Draw a bare cell.")
+    words = ["train", "flux-reason", "--data", data, "--base", base, "--out", "out", "--log", "tensorboard"]
+    words += [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
+    words += ["--set", "tokens=256", "--exam", "mmmg", "--exam-data", exam, "--look-every", "1", "--held-out", "0.5"]
+    with json_server(reply_as_r1) as (address, seen):
+        Path("limner.toml").write_text(f'[providers.thinker]\nbase_url = "{address}"\n')
+        result = limner(*words, "--planner", "thinker/r1", "--judge", "ocr")
+    assert len(seen) == 1, "traces are written once, not at every look"
+    assert texts == [f"{TRACE}\n\n{SEPARATOR}\n\nA cell with walls."] * 2
+    assert "step-000002: 1 pictures in" in result.out
+    scalars, images = events(tmp_path / "out")
+    assert {"loss", "gradient norm", "learning rate", "held-out loss"} <= scalars.keys()
+    assert [name for name in scalars if name.startswith("ocr/")], scalars
+    assert images == {"validation/PhD_Biology_1": [1, 2]}
+    assert [step for step, _ in scalars["held-out loss"]] == [2]
+    assert all(value > 0 for _, value in scalars["gradient norm"])
+
+
+def events(out: Path) -> tuple[dict[str, list[tuple[int, float]]], dict[str, list[int]]]:
+    """What TensorBoard shows: numbers and pictures by name, with their steps."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    (file,) = out.rglob("events.out.tfevents.*.0")
+    log = EventAccumulator(str(file), size_guidance={"images": 0}).Reload()
+    scalars = {name: [(event.step, event.value) for event in log.Scalars(name)] for name in log.Tags()["scalars"]}
+    return scalars, {
+        name.removesuffix("/image/0"): [event.step for event in log.Images(name)] for name in log.Tags()["images"]
+    }
+
+
+@pytest.mark.slow
+def test_held_out_samples_are_drawn_with_their_traces(
+    data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from limner.train import validation
+
+    monkeypatch.setattr(validation, "DRAWING_STEPS", 1)
+    texts: list[tuple[str, ...]] = []
+    draw = validation.PipelinePainter.draw
+    monkeypatch.setattr(
+        validation.PipelinePainter, "draw", lambda self, *words: (texts.append(words), draw(self, *words))[1]
+    )
+    settings = parse(FEW | {"held_out": "0.25", "tokens": "256"})
+    train(data, str(base), tmp_path / "out", settings, watched=Watched(every=2), say=lambda _: None)
+    ((id, words, short),) = texts
+    row = next(sample for sample in read_samples(data) if sample.id == id)
+    assert words == f"{row.rubric.trace}\n\n{SEPARATOR}\n\n{row.rubric.final_prompt}"
+    assert short == row.prompt
+    assert (tmp_path / "out" / "validation" / "step-000002" / f"{id}.png").is_file()
+
+
+def test_fast_compiles_and_recomputes_fifth(data: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from limner.train import start
+
+    given: list[Any] = []
+    monkeypatch.setattr(start, "train", lambda *words, **_: given.append(words[3]))
+    words = ["train", "flux-reason", "--data", data, "--base", base, "--fast"]
+    limner(*words)
+    limner(*words, "--set", "recompute=0.4", "--held-out", "0.1")
+    assert [(each.compiled, each.recompute, each.held_out) for each in given] == [(True, 0.2, 0.02), (True, 0.4, 0.1)]
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("modules=attn.to_q,nosuch", "--set modules=nosuch: no linear layer is called so; the blocks have "),
+        ("tokens=4096", "--set tokens=4096: Input should be less than or equal to 2048"),
+    ],
+)
+def test_wrong_setting_is_named_without_traceback(
+    data: Path, base: Path, tmp_path: Path, word: str, message: str
+) -> None:
+    words = [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
+    result = limner("train", "flux-reason", "--data", data, "--base", base, "--out", tmp_path / "out", *words,
+                    "--set", word, code=2)  # fmt: skip
+    assert message in result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("damage", [lambda data: b"<html>", lambda data: data[: len(data) * 2 // 3]])
+def test_corrupt_picture_is_named_with_its_sample(data: Path, base: Path, tmp_path: Path, damage: Any) -> None:
+    picture = data / "images/2.png"
+    picture.write_bytes(damage(picture.read_bytes()))
+    words = [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
+    result = limner("train", "flux-reason", "--data", data, "--base", base, "--out", tmp_path / "out", *words, code=1)
+    assert "images/2.png: id s2: " in " ".join(result.err.split())
+    assert "replace the picture or remove the sample" in " ".join(result.err.split())
+
+
+def test_unknown_log_is_reported(data: Path, base: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--log nosuch: Unsupported logging capability"):
+        train(data, str(base), tmp_path / "out", parse(FEW), trackers=["nosuch"])
 
 
 def test_missing_packages_are_reported(data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
