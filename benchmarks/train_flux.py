@@ -244,27 +244,27 @@ def times(given: dict[str, str], repeats: int) -> None:
     from limner.train.trainer import LOG, Trainer
 
     torch.set_num_threads(1)
-    usual = {"steps": "400", "size": "16", "tokens": "64", "rank": "32", "alpha": "32", "batch": "8", "accumulate": "1",
+    usual = {"steps": "200", "size": "16", "tokens": "64", "rank": "32", "alpha": "32", "batch": "8", "accumulate": "1",
              "learning_rate": "0.005", "warmup": "20", "schedule": "cosine", "recompute": "0", "held_out": "0.25",
              "modules": ",".join(EVERYWHERE)}  # fmt: skip
     with tempfile.TemporaryDirectory() as place:
         samples = read_samples(write_combinations(Path(place) / "data"))
-        for sampling, shift in itertools.product(("uniform", "logit-normal"), ("resolution", "none")):
-            ends = []
-            for seed in range(repeats):
-                pipe, out = make_flux(wide=True), Path(place) / f"{sampling}-{shift}-{seed}"
-                pipe.scheduler = diffusers.FlowMatchEulerDiscreteScheduler(
-                    shift=3.0, use_dynamic_shifting=True, base_image_seq_len=1, max_image_seq_len=16
-                )
-                own = {"time_sampling": sampling, "shift": shift, "seed": str(seed)}
-                settings = parse(usual | given | own)
-                trainer = Trainer(pipe, "tiny", samples, settings, out, Path(place) / "cache", say=lambda _: None)
-                trainer.held_out = list(trainer.held_out) * 8
-                trainer.train()
-                ends.append(json.loads((out / LOG).read_text("utf-8").splitlines()[-1])["held-out loss"])
-            spread = statistics.stdev(ends) if len(ends) > 1 else 0.0
-            print(f"{sampling:13} {shift:11} {statistics.mean(ends):.4f} ± {spread:.4f}", *map("{:.4f}".format, ends),
-                  flush=True)  # fmt: skip
+        ways = list(itertools.product(("uniform", "logit-normal"), ("resolution", "none")))
+        ends: dict[tuple[str, str], list[float]] = {way: [] for way in ways}
+        for seed, way in itertools.product(range(repeats), ways):
+            pipe, out = make_flux(wide=True), Path(place) / f"{'-'.join(way)}-{seed}"
+            pipe.scheduler = diffusers.FlowMatchEulerDiscreteScheduler(
+                shift=3.0, use_dynamic_shifting=True, base_image_seq_len=1, max_image_seq_len=16
+            )
+            own = {"time_sampling": way[0], "shift": way[1], "seed": str(seed)}
+            settings = parse(usual | given | own)
+            trainer = Trainer(pipe, "tiny", samples, settings, out, Path(place) / "cache", say=lambda _: None)
+            trainer.held_out = list(trainer.held_out) * 8
+            trainer.train()
+            ends[way].append(json.loads((out / LOG).read_text("utf-8").splitlines()[-1])["held-out loss"])
+            print(f"seed {seed}, {way[0]}, shift {way[1]}: {ends[way][-1]:.4f}", flush=True)
+        for way, losses in ends.items():
+            print(f"{way[0]}, shift {way[1]}: mean {statistics.mean(losses):.4f}")
 
 
 def main() -> None:
@@ -274,7 +274,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--no-cache", action="store_true")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=3)
     words = parser.parse_args()
     chosen = dict(word.split("=", 1) for word in words.set)
     if words.way == "times":

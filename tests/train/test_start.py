@@ -212,7 +212,7 @@ def test_fast_compiles_and_recomputes_fifth(data: Path, base: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("modules=attn.to_q,nosuch", "--set modules=nosuch: no linear layer is called so; the blocks have "),
+        ("modules=attn.to_q,nosuch", "--set modules=nosuch: no linear layer has this name; the blocks have "),
         ("tokens=4096", "--set tokens=4096: Input should be less than or equal to 2048"),
     ],
 )
@@ -226,10 +226,9 @@ def test_wrong_setting_is_named_without_traceback(
     assert "Traceback" not in result.err
 
 
-@pytest.mark.parametrize("damage", [lambda data: b"<html>", lambda data: data[: len(data) * 2 // 3]])
-def test_corrupt_picture_is_named_with_its_sample(data: Path, base: Path, tmp_path: Path, damage: Any) -> None:
+def test_corrupt_picture_is_named_with_its_sample(data: Path, base: Path, tmp_path: Path) -> None:
     picture = data / "images/2.png"
-    picture.write_bytes(damage(picture.read_bytes()))
+    picture.write_bytes(picture.read_bytes()[:60])
     words = [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
     result = limner("train", "flux-reason", "--data", data, "--base", base, "--out", tmp_path / "out", *words, code=1)
     assert "images/2.png: id s2: " in " ".join(result.err.split())

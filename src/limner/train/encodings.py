@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +44,9 @@ class Encoder:
         self._step = max(step, FULL_SIZE_STEP) if settings.size >= 2 * FULL_SIZE_STEP else step
 
     def bucket(self, sample: Question[TrainSample]) -> tuple[int, int]:
-        """Return the width and height to which the picture is scaled for training.
-
-        Raises:
-            DataError: The picture is not a readable image.
-        """
-        with _name_bad_picture(sample) as path:
-            header = inspect(path)
+        """Return the width and height to which the picture is scaled for training."""
+        assert sample.reference is not None
+        header = inspect(Path(str(sample.reference.path)))
         return bucket(header.width, header.height, self._settings.size, self._step)
 
     def text(self, sample: Question[TrainSample]) -> Tensors:
@@ -67,11 +62,14 @@ class Encoder:
         Raises:
             DataError: The picture cannot be decoded.
         """
-        size = self.bucket(sample)
-        with _name_bad_picture(sample) as path:
-            data = path.read_bytes()
-            made = {"image": hashlib.sha256(data).hexdigest(), "size": size}
+        assert sample.reference is not None
+        data, size = sample.reference.read() or b"", self.bucket(sample)
+        made = {"image": hashlib.sha256(data).hexdigest(), "size": size}
+        try:
             return self._kept("latents", made, lambda: self._encode_picture(data, size))
+        except BadImage as error:
+            why = f"{error}; replace the picture or remove the sample"
+            raise DataError(why, file=sample.reference.path, id=sample.id) from error
 
     @torch.no_grad()
     def _encode_text(self, words: str, short: str) -> Tensors:
@@ -106,13 +104,3 @@ class Encoder:
         save_file(tensors, temporary)
         temporary.replace(path)
         return tensors
-
-
-@contextmanager
-def _name_bad_picture(sample: Question[TrainSample]) -> Iterator[Path]:
-    assert sample.reference is not None
-    path = Path(str(sample.reference.path))
-    try:
-        yield path
-    except BadImage as error:
-        raise DataError(f"{error}; replace the picture or remove the sample", file=path, id=sample.id) from error
