@@ -141,7 +141,8 @@ def ours(given: dict[str, str], cached: bool) -> None:
             log(step, numbers)
 
         trainer._log = timed  # type: ignore[method-assign]
-        trainer._save = trainer._finish = lambda *_: None  # type: ignore[method-assign]
+        for name in ("_save", "_finish"):
+            setattr(trainer, name, lambda *_: None)
         trainer.train()
 
 

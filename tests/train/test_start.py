@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from safetensors.torch import load_file
 from limner.core.errors import UsageError
 from limner.core.training import read_samples
 from limner.painters.diffusers.text_encoding import SEPARATOR
+from limner.train import validation
 from limner.train.settings import parse
 from limner.train.start import train
 from limner.train.validation import Watched
@@ -118,7 +120,7 @@ def test_two_processes_match_one_with_two_accumulation_steps(data: Path, base: P
 
 
 def test_validation_needs_traces(data: Path, base: Path) -> None:
-    words = ["train", "flux-reason", "--data", data, "--base", base, "--look-every", "2"]
+    words: list[str | Path] = ["train", "flux-reason", "--data", data, "--base", base, "--look-every", "2"]
     alone = limner(*words, code=2)
     assert "--look-every: no traces to draw from. Hold out samples (--held-out 0.02 of 4 is none)" in alone.err
     judged = limner(*words, "--held-out", "0.5", "--exam", "sample/mmmg", "--judge", "ocr", code=2)
@@ -134,28 +136,46 @@ def reply_as_r1(path: str, body: dict[str, Any]) -> dict[str, Any]:
     return {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {}}
 
 
+def record_texts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
+    """The id and both texts of each validation picture, drawn in one step."""
+    texts = []
+
+    class Recorder(validation.PipelinePainter):
+        def draw(self, id: str, words: str, short: str) -> Any:
+            texts.append((id, words, short))
+            return super().draw(id, words, short)
+
+    monkeypatch.setattr(validation, "DRAWING_STEPS", 1)
+    monkeypatch.setattr(validation, "PipelinePainter", Recorder)
+    return texts
+
+
 @pytest.mark.slow
 def test_planner_writes_traces_and_marked_pictures_reach_tensorboard(
     data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from limner.train import validation
-
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(validation, "DRAWING_STEPS", 1)
-    texts: list[str] = []
-    draw = validation.PipelinePainter.draw
-    monkeypatch.setattr(
-        validation.PipelinePainter, "draw", lambda self, *words: (texts.append(words[1]), draw(self, *words))[1]
-    )
+    texts = record_texts(monkeypatch)
     exam = exam_data(tmp_path / "exam", "Draw a bare cell.")
-    words = ["train", "flux-reason", "--data", data, "--base", base, "--out", "out", "--log", "tensorboard"]
+    words: list[str | Path] = [
+        "train",
+        "flux-reason",
+        "--data",
+        data,
+        "--base",
+        base,
+        "--out",
+        "out",
+        "--log",
+        "tensorboard",
+    ]
     words += [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
     words += ["--set", "tokens=256", "--exam", "mmmg", "--exam-data", exam, "--look-every", "1", "--held-out", "0.5"]
     with json_server(reply_as_r1) as (address, seen):
         Path("limner.toml").write_text(f'[providers.thinker]\nbase_url = "{address}"\n')
-        result = limner(*words, "--planner", "thinker/r1", "--judge", "ocr")
+        result = limner(*words, "--planner", "thinker/r1", "--judge", "ocr", "--log", "tensorboard")
     assert len(seen) == 1, "traces are written once, not at every look"
-    assert texts == [f"{TRACE}\n\n{SEPARATOR}\n\nA cell with walls."] * 2
+    assert [words for _, words, _ in texts] == [f"{TRACE}\n\n{SEPARATOR}\n\nA cell with walls."] * 2
     assert "step-000002: 1 pictures in" in result.out
     scalars, images = events(tmp_path / "out")
     assert {"loss", "gradient norm", "learning rate", "held-out loss"} <= scalars.keys()
@@ -167,7 +187,7 @@ def test_planner_writes_traces_and_marked_pictures_reach_tensorboard(
 
 def events(out: Path) -> tuple[dict[str, list[tuple[int, float]]], dict[str, list[int]]]:
     """What TensorBoard shows: numbers and pictures by name, with their steps."""
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    EventAccumulator = import_module("tensorboard.backend.event_processing.event_accumulator").EventAccumulator  # noqa: N806
 
     (file,) = out.rglob("events.out.tfevents.*.0")
     log = EventAccumulator(str(file), size_guidance={"images": 0}).Reload()
@@ -181,14 +201,7 @@ def events(out: Path) -> tuple[dict[str, list[tuple[int, float]]], dict[str, lis
 def test_held_out_samples_are_drawn_with_their_traces(
     data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from limner.train import validation
-
-    monkeypatch.setattr(validation, "DRAWING_STEPS", 1)
-    texts: list[tuple[str, ...]] = []
-    draw = validation.PipelinePainter.draw
-    monkeypatch.setattr(
-        validation.PipelinePainter, "draw", lambda self, *words: (texts.append(words), draw(self, *words))[1]
-    )
+    texts = record_texts(monkeypatch)
     settings = parse(FEW | {"held_out": "0.25", "tokens": "256"})
     train(data, str(base), tmp_path / "out", settings, watched=Watched(every=2), say=lambda _: None)
     ((id, words, short),) = texts
@@ -203,7 +216,7 @@ def test_fast_compiles_and_recomputes_fifth(data: Path, base: Path, monkeypatch:
 
     given: list[Any] = []
     monkeypatch.setattr(start, "train", lambda *words, **_: given.append(words[3]))
-    words = ["train", "flux-reason", "--data", data, "--base", base, "--fast"]
+    words: list[str | Path] = ["train", "flux-reason", "--data", data, "--base", base, "--fast"]
     limner(*words)
     limner(*words, "--set", "recompute=0.4", "--held-out", "0.1")
     assert [(each.compiled, each.recompute, each.held_out) for each in given] == [(True, 0.2, 0.02), (True, 0.4, 0.1)]
