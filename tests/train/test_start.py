@@ -89,7 +89,8 @@ def test_train_command_trains_previews_marks_and_reports_overlap(data: Path, bas
 
 @pytest.mark.slow
 def test_two_processes_match_one_with_two_accumulation_steps(data: Path, base: Path, tmp_path: Path) -> None:
-    settings = FEW | {"steps": "12", "warmup": "8", "precision": "no", "learning_rate": "0.01", "schedule": "cosine"}
+    settings = FEW | {"steps": "12", "warmup": "8", "precision": "no", "learning_rate": "0.01", "schedule": "cosine",
+                      "held_out": "0.25"}  # fmt: skip
     train(data, str(base), tmp_path / "one", parse(settings | {"accumulate": "2"}), say=lambda _: None)
     words = ["train", "flux-reason", "--data", str(data), "--base", str(base), "--out", str(tmp_path / "two")]
     words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
@@ -111,6 +112,7 @@ def test_two_processes_match_one_with_two_accumulation_steps(data: Path, base: P
         for name in ("one", "two")
     )
     assert len(one) == 12
+    assert two[-1]["held-out loss"] == pytest.approx(one[-1]["held-out loss"], rel=1e-4)
     for value in ("loss", "gradient norm", "learning rate"):
         assert [line[value] for line in two] == pytest.approx([line[value] for line in one], rel=1e-4), value
     weights = [load_file(tmp_path / name / "flux-reason.safetensors") for name in ("one", "two")]

@@ -169,13 +169,15 @@ class Trainer:
             getattr(self.pipe, part).requires_grad_(False).eval()
         self._encoder = Encoder(self.pipe, self.identity, settings, self.cache)
         self._groups = [self._encoder.bucket(sample) for sample in self.trained]
+        self._batches = len(self._order(0))
         self.tell(f"{len(self.trained):,} samples to train on, {len(self.held_out):,} held out")
-        transformer = self.pipe.transformer.to(accelerator.device, self._dtype)
-        set_seed(settings.seed)
-        weights.add_lora(transformer, settings)
+        weights.target_layers(self.pipe.transformer, settings.modules)  # Report wrong names before hours of encoding.
         self._move_encoders(accelerator.device)
         if self.cache is not None:
             self._fill()
+        transformer = self.pipe.transformer.to(accelerator.device, self._dtype)
+        set_seed(settings.seed)
+        weights.add_lora(transformer, settings)
         if settings.recompute:
             transformer.enable_gradient_checkpointing(recomputing(transformer, settings.recompute))
         self._parameters = [each for each in transformer.parameters() if each.requires_grad]
@@ -220,8 +222,8 @@ class Trainer:
 
     def _batch(self, place: int) -> list[Question[TrainSample]]:
         """Return the samples of one pass: a pure function of its number, so that an interruption changes nothing."""
-        batches = len(self._order(0))
-        return [self.trained[index] for index in self._order(place // batches)[place % batches]]
+        epoch, number = divmod(place, self._batches)
+        return [self.trained[index] for index in self._order(epoch)[number]]
 
     def _order(self, epoch: int) -> list[list[int]]:
         if getattr(self, "_epoch", None) != epoch:
@@ -285,7 +287,8 @@ class Trainer:
             for tracker in self.accelerator.trackers:
                 form = {"dataformats": "NHWC"} if tracker.name == "tensorboard" else {}
                 pictures = {f"validation/{id}": np.asarray(image)[None] for id, image in preview.pictures.items()}
-                tracker.log_images(pictures, step=done, **form)
+                if hasattr(tracker, "log_images"):
+                    tracker.log_images(pictures, step=done, **form)
                 tracker.log(dict(preview.scores), step=done)
         self.accelerator.wait_for_everyone()
 

@@ -71,6 +71,7 @@ class PipelinePainter(FreePainter):
 
     changeable = True
     reads_short = True
+    group = "open"
 
     def __init__(self, pipe: Any, settings: TrainSettings, folder: Path) -> None:
         self.name = self.spec = folder.name
