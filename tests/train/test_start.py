@@ -33,6 +33,11 @@ def base(tmp_path: Path) -> Path:
     return tmp_path / "base"
 
 
+def command(data: Path, base: Path, out: str | Path, settings: dict[str, str] = FEW) -> list[str | Path]:
+    pairs = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    return ["train", "flux-reason", "--data", data, "--base", base, "--out", out, *pairs]
+
+
 def exam_data(folder: Path, prompt: str) -> Path:
     folder.mkdir()
     graph = {"elements": ["nucleus"], "dependencies": []}
@@ -53,21 +58,9 @@ def test_train_command_trains_previews_marks_and_reports_overlap(data: Path, bas
     exam = exam_data(tmp_path / "exam", "Draw a plant cell with its parts.")
     traces = tmp_path / "traces.jsonl"
     traces.write_text(json.dumps({"id": "PhD_Biology_1", "trace": "Walls.", "final_prompt": "A cell."}), "utf-8")
-    words: list[str | Path] = [
-        "train",
-        "flux-reason",
-        "--data",
-        data,
-        "--base",
-        base,
-        "--out",
-        tmp_path / "out",
-        "--save-every",
-        "1",
-    ]
-    words += [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
+    words = command(data, base, tmp_path / "out")
     words += ["--exam", "mmmg", "--exam-data", exam, "--allow-overlap", "--look-every", "2", "--traces", traces]
-    result = limner(*words, "--judge", "ocr")
+    result = limner(*words, "--judge", "ocr", "--save-every", "1")
     assert result.code == 0, result.err
     assert "step-000002: 1 pictures in" in result.out
     assert "step-000002 · ocr:" in result.out
@@ -92,11 +85,9 @@ def test_two_processes_match_one_with_two_accumulation_steps(data: Path, base: P
     settings = FEW | {"steps": "12", "warmup": "8", "precision": "no", "learning_rate": "0.01", "schedule": "cosine",
                       "held_out": "0.25"}  # fmt: skip
     train(data, str(base), tmp_path / "one", parse(settings | {"accumulate": "2"}), say=lambda _: None)
-    words = ["train", "flux-reason", "--data", str(data), "--base", str(base), "--out", str(tmp_path / "two")]
-    words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     # `accelerate launch` starts several processes on GPUs alone; this is what it starts them with.
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
-    launch += ["limner", *words]
+    launch += ["limner", *map(str, command(data, base, tmp_path / "two", settings))]
     there = Path(sys.executable).parent
     quiet = {
         **os.environ,
@@ -159,19 +150,7 @@ def test_planner_writes_traces_and_marked_pictures_reach_tensorboard(
     monkeypatch.chdir(tmp_path)
     texts = record_texts(monkeypatch)
     exam = exam_data(tmp_path / "exam", "Draw a bare cell.")
-    words: list[str | Path] = [
-        "train",
-        "flux-reason",
-        "--data",
-        data,
-        "--base",
-        base,
-        "--out",
-        "out",
-        "--log",
-        "tensorboard",
-    ]
-    words += [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
+    words = command(data, base, "out")
     words += ["--set", "tokens=256", "--exam", "mmmg", "--exam-data", exam, "--look-every", "1", "--held-out", "0.5"]
     with json_server(reply_as_r1) as (address, seen):
         Path("limner.toml").write_text(f'[providers.thinker]\nbase_url = "{address}"\n')
@@ -234,9 +213,7 @@ def test_fast_compiles_and_recomputes_fifth(data: Path, base: Path, monkeypatch:
 def test_wrong_setting_is_named_without_traceback(
     data: Path, base: Path, tmp_path: Path, word: str, message: str
 ) -> None:
-    words = [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
-    result = limner("train", "flux-reason", "--data", data, "--base", base, "--out", tmp_path / "out", *words,
-                    "--set", word, code=2)  # fmt: skip
+    result = limner(*command(data, base, tmp_path / "out"), "--set", word, code=2)
     assert message in result.err
     assert "Traceback" not in result.err
 
@@ -244,8 +221,7 @@ def test_wrong_setting_is_named_without_traceback(
 def test_corrupt_picture_is_named_with_its_sample(data: Path, base: Path, tmp_path: Path) -> None:
     picture = data / "images/2.png"
     picture.write_bytes(picture.read_bytes()[:60])
-    words = [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
-    result = limner("train", "flux-reason", "--data", data, "--base", base, "--out", tmp_path / "out", *words, code=1)
+    result = limner(*command(data, base, tmp_path / "out"), code=1)
     assert "images/2.png: id s2: " in " ".join(result.err.split())
     assert "replace the picture or remove the sample" in " ".join(result.err.split())
 

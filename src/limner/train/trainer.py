@@ -140,7 +140,7 @@ class Trainer:
     @cached_property
     def accelerator(self) -> Any:
         """The accelerator that distributes the work over all GPUs."""
-        on_gpu = torch.cuda.is_available()
+        on_gpu, log = torch.cuda.is_available(), " ".join(f"--log {name}" for name in self.trackers)
         # cuDNN's attention gave NaN gradients at 6,144 tokens (torch 2.11 on an H200).
         torch.backends.cuda.enable_cudnn_sdp(False)
         try:
@@ -152,9 +152,9 @@ class Trainer:
                 step_scheduler_with_optimizer=False,
             )  # fmt: skip
         except ValueError as error:
-            raise UsageError(f"--log {', '.join(self.trackers)}: {error}") from error
+            raise UsageError(f"{log or f'--set precision={self.settings.precision}'}: {error}") from error
         if len(accelerator.log_with) < len(set(self.trackers)):
-            raise UsageError(f"--log {', '.join(self.trackers)}: a package of this name is not installed")
+            raise UsageError(f"{log}: a package of this name is not installed")
         return accelerator
 
     @property

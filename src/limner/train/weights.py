@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from .. import __version__
 from ..core.errors import UsageError
 from ..core.prompts import Prompts
 from ..painters.diffusers.weights import METADATA
@@ -111,8 +111,8 @@ def model_card(settings: TrainSettings, facts: Mapping[str, Any]) -> str:
         fairness = f"None of their concepts occurs in {exam}." if exam else "They were not compared with an exam."
     shown = {name: value for name, value in settings.to_json().items() if name not in ("modules", "paper")}
     return Prompts(Path(__file__).parent).fill(
-        "model_card", model=str(facts.get("model", facts["base"])), identity=str(facts["base"]), version=__version__,
-        file=WEIGHTS, tokens=str(settings.tokens), step=f"{facts['step']:,}", samples=f"{facts['samples']:,}",
+        "model_card", model=str(facts.get("model", facts["base"])), identity=str(facts["base"]), file=WEIGHTS,
+        version=version("limner"), tokens=str(settings.tokens), step=f"{facts['step']:,}", samples=f"{facts['samples']:,}",
         held_out="" if loss is None else f"The loss on {facts['held_out']:,} held-out samples is {loss:.4f}.",
         overlap=fairness, settings="\n".join(f"| `{name}` | {value} |" for name, value in shown.items()),
         modules=", ".join(f"`{name}`" for name in settings.modules),
