@@ -15,7 +15,9 @@ from safetensors.torch import load_file
 
 from limner.core.errors import UsageError
 from limner.core.training import read_samples
-from limner.painters.diffusers.text_encoding import SEPARATOR
+from limner.painters.diffusers.text_encoding import SEPARATOR, reason_text, token_counter
+from limner.store import Store
+from limner.store.records import load_drawings
 from limner.train import validation
 from limner.train.settings import parse
 from limner.train.start import train
@@ -57,7 +59,8 @@ def test_samples_overlapping_exam_are_refused(data: Path, base: Path, tmp_path: 
 def test_train_command_trains_previews_marks_and_reports_overlap(data: Path, base: Path, tmp_path: Path) -> None:
     exam = exam_data(tmp_path / "exam", "Draw a plant cell with its parts.")
     traces = tmp_path / "traces.jsonl"
-    traces.write_text(json.dumps({"id": "PhD_Biology_1", "trace": "Walls.", "final_prompt": "A cell."}), "utf-8")
+    trace = "Walls hold a cell together and water fills it up."
+    traces.write_text(json.dumps({"id": "PhD_Biology_1", "trace": trace, "final_prompt": "A cell."}), "utf-8")
     words = command(data, base, tmp_path / "out")
     words += ["--exam", "mmmg", "--exam-data", exam, "--allow-overlap", "--look-every", "2", "--traces", traces]
     result = limner(*words, "--judge", "ocr", "--save-every", "1")
@@ -74,6 +77,12 @@ def test_train_command_trains_previews_marks_and_reports_overlap(data: Path, bas
         "--judge", "ocr", "--store", tmp_path / "store",
     )  # fmt: skip
     assert drawn.code == 0, drawn.err
+    with Store(tmp_path / "store") as store:
+        (drawing,) = load_drawings(store, "mmmg")
+    # The samples are cut by the same function with the pipeline's own tokenizer; an estimate would cut nothing.
+    assert drawing.prompt_sent == reason_text(trace, "A cell.", 64, token_counter(make_flux().tokenizer_2))
+    assert drawing.prompt_sent.startswith("Walls hold a cell")
+    assert not drawing.prompt_sent.startswith(trace)
     overlap_note = "trained on 1 concepts that occur in 1 questions of mmmg (--allow-overlap)"
     assert overlap_note in " ".join(drawn.out.split())
     assert overlap_note in " ".join(limner("scores", "mmmg", "--store", tmp_path / "store").out.split())

@@ -112,7 +112,8 @@ def model_card(settings: TrainSettings, facts: Mapping[str, Any]) -> str:
     shown = {name: value for name, value in settings.to_json().items() if name not in ("modules", "paper")}
     return Prompts(Path(__file__).parent).fill(
         "model_card", model=str(facts.get("model", facts["base"])), identity=str(facts["base"]), file=WEIGHTS,
-        version=version("limner"), tokens=str(settings.tokens), step=f"{facts['step']:,}", samples=f"{facts['samples']:,}",
+        version=version("limner"), tokens=str(settings.tokens), step=f"{facts['step']:,}",
+        samples=f"{facts['samples']:,}",
         held_out="" if loss is None else f"The loss on {facts['held_out']:,} held-out samples is {loss:.4f}.",
         overlap=fairness, settings="\n".join(f"| `{name}` | {value} |" for name, value in shown.items()),
         modules=", ".join(f"`{name}`" for name in settings.modules),
