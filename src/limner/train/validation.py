@@ -71,7 +71,7 @@ class PipelinePainter(FreePainter):
 
     changeable = True
     reads_short = True
-    group = "open"
+    group: str | None = "open"
 
     def __init__(self, pipe: Any, settings: TrainSettings, folder: Path) -> None:
         self.name = self.spec = folder.name
@@ -143,7 +143,8 @@ class Validation:
 
     def _examine(self, painter: PipelinePainter) -> dict[str, float]:
         """Draw and mark questions of the exam; return the scores by judge and name."""
-        watched, scores = self.watched, {}
+        watched = self.watched
+        scores: dict[str, float] = {}
         source = {"traces": str(watched.traces)} if watched.traces else {"planner": str(watched.planner), "style": "r1"}
         with open_store(str(self.out / "store"), create=True) as store:
             plan = make_plan(
