@@ -175,6 +175,22 @@ def test_planner_writes_traces_and_marked_pictures_reach_tensorboard(
     assert all(value > 0 for _, value in scalars["gradient norm"])
 
 
+@pytest.mark.slow
+def test_training_survives_planner_without_traces(
+    data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exam = exam_data(tmp_path / "exam", "Draw a bare cell.")
+    words = [*command(data, base, "out"), "--exam", "mmmg", "--exam-data", exam, "--look-every", "2"]
+    message = {"choices": [{"message": {"content": "A cell."}, "finish_reason": "stop"}], "usage": {}}
+    with json_server(lambda *_: message) as (address, _):
+        Path("limner.toml").write_text(f'[providers.thinker]\nbase_url = "{address}"\n')
+        result = limner(*words, "--planner", "thinker/r1")
+    assert "step-000002: 1 failed (unreadable): " in result.out
+    assert "step-000002: 0 pictures in" in result.out
+    assert (tmp_path / "out" / "flux-reason.safetensors").is_file()
+
+
 def events(out: Path) -> tuple[dict[str, list[tuple[int, float]]], dict[str, list[int]]]:
     """What TensorBoard shows: numbers and pictures by name, with their steps."""
     EventAccumulator = import_module("tensorboard.backend.event_processing.event_accumulator").EventAccumulator  # noqa: N806

@@ -154,8 +154,8 @@ class Validation:
             )  # fmt: skip
             arms = [Arm(painter, arm.strategy) for arm in plan.arms]
             progress = Runner(replace(plan, painters=[painter], chosen_arms=arms), store, lambda _: None).run()
-            for detail in progress.details:
-                self.say(f"{painter.name}: {detail}")
+            for cause in progress.causes.values():
+                self.say(f"{painter.name}: {cause.count} failed ({cause.kind}): {cause.detail}")
             if not painter.pictures:
                 return {}
             kind, groups = find_groups(plan.exam.name, store=store, painters=[painter.name])
