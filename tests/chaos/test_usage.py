@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.calls import Budget, BudgetReached, Calls
+from limner.calls import Budget, BudgetReached, Calls, Fault
 from limner.calls.usage import bill, reported_dollars, reported_tokens
 from limner.core.asks import Text
 from limner.running.estimate import mean_use, spent
@@ -81,6 +82,36 @@ def test_budget_holds_despite_implausible_usage(store: Store, usage: Any) -> Non
         budget = asyncio.run(spend(server.url, 1.0))
         assert len(server.seen) == 8
     assert budget.spent == pytest.approx(1.0)
+
+
+LONG = "Mark the drawing by every point of the rubric, and give a reason for each mark. " * 5
+LOW: list[Any] = [
+    {"prompt_tokens": 1, "completion_tokens": 0},
+    {"prompt_tokens": 90, "completion_tokens": 0},
+    {"prompt_tokens": 90, "completion_tokens": 90, "cost": 0},
+]
+
+
+@pytest.mark.parametrize("error", [None, {"code": 500, "message": "try again"}])
+@pytest.mark.parametrize("usage", LOW, ids=lambda usage: json.dumps(usage)[:60])
+def test_usage_below_what_was_sent_and_received_is_priced_at_bound(store: Store, usage: Any, error: Any) -> None:
+    """An error inside a reply with status 200 has no text, so only its prompt is checked."""
+    reply = chat_reply(LONG, usage) if error is None else {"error": error, "usage": usage}
+    with Misbehaving(lambda _seen: says(reply)) as server, suppress(Fault):
+        ask(store, server.url, LONG)
+    (row,) = rows(store)
+    believed = error is not None and usage == LOW[1]
+    assert row.cost == pytest.approx(0.09 if believed else (16 + len(LONG) + 100) * 1000 / 1e6)
+    assert bool(row.doubt) is not believed
+
+
+def test_painter_that_reports_no_tokens_is_priced_at_bound(store: Store) -> None:
+    image = base64.b64encode(picture(3)).decode()
+    usage = {"input_tokens": 40, "output_tokens": 0}
+    with Misbehaving(lambda _seen: says({"data": [{"b64_json": image}], "usage": usage})) as server:
+        paint(store, server.url, "openai-images")
+    (row,) = rows(store)
+    assert (row.cost, bool(row.doubt)) == (0.5, True)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ..calls import STOPPING, TRANSIENT, Attempt, Fault, Kind
 from ..calls.downloads import fetch, is_allowed
 from ..calls.http import TEXT_REPLY_BYTES, error_message, exchange, kind_of
 from ..core.redaction import public_address
-from .service import LINK, ApiPainter, ServiceImage, without_image_data
+from .service import LINK, ApiPainter, ServiceImage, prompt_tokens, without_image_data
 
 
 class OneReplyPainter(ApiPainter):
@@ -80,7 +80,8 @@ class OneReplyPainter(ApiPainter):
         reply = kept or await self.ask(body)
         raw = without_image_data(reply)
         # An earlier try that got the link but not the image has counted the cost.
-        where, drawn, linked = self._locate_image(reply, ServiceImage(b"", raw, counted=bool(progress.get("counted"))))
+        blank = ServiceImage(b"", raw, counted=bool(progress.get("counted")), prompt_tokens=prompt_tokens(body))
+        where, drawn, linked = self._locate_image(reply, blank)
         if linked:
             if not kept:
                 # The image is drawn and paid for: if its link fails, the next try follows it again.
