@@ -263,6 +263,7 @@ class BatchCalls(Calls):
         self._set_aside: dict[str, float] = {}
         self._paid_now: dict[str, RowEnd] = {}
         self._failed: dict[str, int] = {}
+        self._unchecked: list[tuple[BatchRow, float | None]] = []
 
     async def _do(
         self, request: Request, perform: Perform, bound: float | None, tokens: int, row: BatchRow | None = None
@@ -356,7 +357,8 @@ class BatchCalls(Calls):
     def ended(self, ends: list[RowEnd], new: list[RowEnd]) -> None:
         """Count how calls ended; the `new` ones among `ends` were not settled before."""
         for end in ends:
-            self.waiting.pop(end.key, None)
+            if (row := self.waiting.pop(end.key, None)) is not None:
+                self._unchecked.append((row, end.cost))
             if (set_aside := self._set_aside.pop(end.key, None)) is not None:
                 self.budget.settle(set_aside, end.cost)
             if end.status == "failed":
@@ -366,6 +368,12 @@ class BatchCalls(Calls):
         for end in new:
             self.tally.count(end.cost, end.doubt is not None)
             self._paid_now[end.key] = end
+
+    def check_costs(self) -> None:
+        """Check that no call that ended cost more than was reserved for it; see `Budget.check_cost`."""
+        ended, self._unchecked = self._unchecked, []
+        for row, cost in ended:
+            self.budget.check_cost(row.bound, cost, f"{row.lane.service}/{row.lane.model}")
 
     def released(self, keys: list[str]) -> None:
         """Stop waiting for calls on which this process spent nothing."""

@@ -101,6 +101,7 @@ class PurseState:
     Attributes:
         lost: The part of `reserved` whose processes are dead. It stays reserved until the call is made again, and
             counts as spent, at its bound, from then on.
+        beyond: The part of `spent` that services reported beyond what was reserved for their calls.
     """
 
     purse: str
@@ -109,6 +110,7 @@ class PurseState:
     reserved: float
     lost: float
     left: float
+    beyond: float
     by: Sequence[Holder]
 
     def to_json(self) -> dict[str, Any]:
@@ -198,7 +200,10 @@ def _state(connection: sa.Connection, row: Any) -> PurseState:
     reserved = sum(held.values())
     left = max(0.0, row.budget - row.spent - reserved)
     by.sort(key=lambda holder: (-holder.spent - holder.reserved, holder.host, holder.pid))
-    return PurseState(row.name, row.budget, row.spent, reserved, lost, left, by)
+    over = reservations.c.counted - reservations.c.bound
+    mine = reservations.c.purse == row.name, over > EXACT
+    beyond = float(connection.scalar(sa.select(sa.func.sum(over)).where(*mine)) or 0.0)
+    return PurseState(row.name, row.budget, row.spent, reserved, lost, left, beyond, by)
 
 
 def _runs(owner: Owner, sign: bool) -> bool | None:

@@ -146,6 +146,7 @@ class Wave:
         if whole and batch.file is not None:
             with suppress(Fault):
                 await service.forget(batch.file)
+        self.calls.check_costs()
 
     async def _forget(self, service: BatchService, file: str) -> None:
         try:
