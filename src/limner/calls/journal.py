@@ -18,7 +18,7 @@ from ..core.errors import LimnerError, StoreError
 from ..core.faults import RETRIED_NEXT_RUN, TRANSIENT, Fault, unexpected_fault
 from ..core.redaction import without_secrets
 from ..core.settings import Provider
-from ..store import Store, now
+from ..store import Store
 from ..store.schema import attempts, calls
 from ..store.trouble import changed_message
 from .budget import Budget, Reservation
@@ -52,7 +52,7 @@ class Calls:
         self.store, self.retry_failed, self.tries = store, retry_failed, tries
         self.budget = budget or Budget()
         self.tally, self.waits = Tally(), Waits()
-        self.since = now()
+        self.since = store.now()
         self._room: AbstractAsyncContextManager[None] = (
             nullcontext() if concurrency is None else asyncio.Semaphore(concurrency)
         )
@@ -67,6 +67,7 @@ class Calls:
         self._renewal: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Calls:
+        await asyncio.to_thread(self.store.check_clock)
         self._renewal = asyncio.create_task(renew(self.store, self._held))
         return self
 
@@ -136,7 +137,7 @@ class Calls:
         how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
         how["reservation"] = reservation
         try:
-            return await self.store.awrite(claim(self.store, request, self.owner, token, now(), **how))
+            return await self.store.awrite(claim(self.store, request, self.owner, token, self.store.now(), **how))
         except asyncio.CancelledError:
             # The claim is committed all the same: give it back, because nobody will make the call.
             await asyncio.shield(self.store.awrite(self._claimed(request, token, reservation).give_back()))
@@ -176,7 +177,7 @@ class Calls:
                     self.budget.settle(reserved, 0.0)
                 await asyncio.shield(self.store.awrite(call.give_back()))
                 raise
-            started, clock = now(), time.perf_counter()
+            started, clock = self.store.now(), time.perf_counter()
             cost: float | None = None
             try:
                 async with asyncio.timeout(limit.limits.attempt_s):
@@ -233,7 +234,7 @@ class Calls:
             return
         self._reopened.add(key)
         done = calls.update().where(calls.c.key == key, calls.c.status == "done")
-        await self.store.awrite(methodcaller("execute", done.values(status="open", updated=now())))
+        await self.store.awrite(methodcaller("execute", done.values(status="open", updated=self.store.now())))
 
     async def _reserve(self, call: ClaimedCall, n: int, reservation: Reservation, target: str) -> bool:
         """Wait until a further attempt's bound fits the purse, and reserve it; return False if the claim was lost."""
@@ -418,7 +419,7 @@ class ClaimedCall:
             fits = reservation.take(connection)
             held = connection.execute(SELECT_OWN, {"key_": self.key, "token_": self.token}).first() is not None
             if fits and held:
-                reservation.enter(connection, self.store, entry(self.key, n, self.token, self.owner, now()))
+                reservation.enter(connection, self.store, entry(self.key, n, self.token, self.owner, self.store.now()))
             elif fits:
                 reservation.put_back(connection)
             return None if held and not fits else held
@@ -431,7 +432,7 @@ class ClaimedCall:
         Raises:
             StoreError: The call is no longer in the store.
         """
-        at, cost = now(), row["cost"]
+        at, cost = self.store.now(), row["cost"]
         changes: dict[str, Any] = {"status": status, "tries": row["n"], "updated": at, "lease_until": at + LEASE_S}
         if status == "done":
             changes |= {"accepted": row["n"], "fault": None, "detail": None, "progress": None}
@@ -459,13 +460,14 @@ class ClaimedCall:
         def operation(connection: sa.Connection) -> None:
             if self.reservation is not None:
                 self.reservation.release(connection, self.key, self.token)
-            connection.execute(UPDATE_OWN, {"key_": self.key, "token_": self.token, "status": "open", "updated": now()})
+            changes = {"status": "open", "updated": self.store.now()}
+            connection.execute(UPDATE_OWN, {"key_": self.key, "token_": self.token, **changes})
 
         return operation
 
     def save_progress(self, progress: dict[str, Any]) -> Callable[[sa.Connection], Any]:
         """Save the progress of an attempt."""
-        changes = {"key_": self.key, "token_": self.token, "progress": progress, "updated": now()}
+        changes = {"key_": self.key, "token_": self.token, "progress": progress, "updated": self.store.now()}
         return lambda connection: connection.execute(UPDATE_OWN, changes)
 
 
@@ -473,10 +475,12 @@ async def renew(store: Store, held: Mapping[str, str]) -> None:
     """Renew the leases of held claims (tokens by key) until cancelled."""
     while True:
         await asyncio.sleep(LEASE_S / 4)
+        with suppress(StoreError):
+            await asyncio.to_thread(store.set_clock)
         tokens = list(held.values())
         for start in range(0, len(tokens), 500):
             mine = calls.update().where(calls.c.token.in_(tokens[start : start + 500]))
-            renewed = mine.values(lease_until=now() + LEASE_S)
+            renewed = mine.values(lease_until=store.now() + LEASE_S)
             # A lease spans several renewals, so one failure must not end the loop.
             with suppress(StoreError):
                 await store.awrite(methodcaller("execute", renewed))

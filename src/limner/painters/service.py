@@ -260,7 +260,9 @@ class ApiPainter(ABC):
             return await self.batch_body(body), {}
 
         async def read(reply: dict[str, Any], _kept: dict[str, Any]) -> Result:
-            drawn = await self.batch_read(reply, ServiceImage(b"", edited=edits, share=share, prompt_tokens=prompt_tokens(body)))
+            drawn = await self.batch_read(
+                reply, ServiceImage(b"", edited=edits, share=share, prompt_tokens=prompt_tokens(body))
+            )
             return await self._keep(drawn, ImageKeeper(self._blobs))
 
         lane = BatchLane(self.target.partition("/")[0], endpoint, self.model)

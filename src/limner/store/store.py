@@ -36,6 +36,8 @@ MAX_QUERY_VALUES = 500
 """The maximum number of values in one query."""
 BUSY_S = 60
 """The maximum number of seconds that a write waits for another process."""
+MAX_SKEW_S = 30.0
+"""The most seconds that this machine's clock may differ from that of a shared folder: leases are longer than twice."""
 
 
 class Store:
@@ -72,6 +74,7 @@ class Store:
             self.close()
             raise
         self._opened = _identity(self.file)
+        self._offset: float | None = None
 
     def submit(self, operation: Callable[[sa.Connection], T]) -> Future[T]:
         """Queue a write; the future completes after the commit."""
@@ -93,6 +96,40 @@ class Store:
         if self.file is None or (identity := _identity(self.file)) == self._opened:
             return
         raise StoreError(changed_message(self.url, "deleted or moved" if identity is None else "replaced"))
+
+    def now(self) -> float:
+        """Return the time by the clock that all processes of the store share: with a server, the server's."""
+        if self._offset is None:
+            self.set_clock()
+        return now() + (self._offset or 0.0)
+
+    def set_clock(self) -> None:
+        """Measure how far the server's clock is ahead of this machine's; a file has no clock of its own."""
+        self._offset = 0.0
+        if self.file is None:
+            epoch = sa.func.extract("epoch", sa.func.clock_timestamp())
+            with self.reading() as connection:
+                asked = now()
+                self._offset = float(connection.execute(sa.select(epoch)).scalar_one()) - (asked + now()) / 2
+
+    def check_clock(self) -> None:
+        """Check that this machine's clock agrees with that of the store's folder, which other machines may share.
+
+        Raises:
+            StoreError: They differ by more than `MAX_SKEW_S`.
+        """
+        if self.file is None or self.readonly:
+            return
+        try:
+            with tempfile.TemporaryFile(dir=self.file.absolute().parent) as probe:
+                skew = now() - os.fstat(probe.fileno()).st_mtime
+        except OSError:
+            return  # A folder that cannot be written is reported by the first write.
+        if abs(skew) > MAX_SKEW_S:
+            raise StoreError(
+                f"this machine's clock is {abs(skew):,.0f} s {'ahead of' if skew > 0 else 'behind'} that of the folder "
+                f"of {self.url}: runs on several machines would pay for the same calls; set the clock, then run again"
+            )
 
     def write(self, operation: Callable[[sa.Connection], T]) -> T:
         """Run a write operation and return its result after the commit."""
