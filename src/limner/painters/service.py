@@ -19,7 +19,7 @@ from ..calls.downloads import fetch
 from ..calls.http import Form, error_message, kind_of
 from ..calls.journal import BatchLane, BatchRow
 from ..calls.usage import IMAGE_TOKENS, check_amount, fewest_tokens, reported_dollars, reported_tokens
-from ..core.errors import UsageError
+from ..core.errors import StoreError, UsageError
 from ..core.evaluator import SERVICE_REWRITE
 from ..core.faults import picture_faults
 from ..core.images import BadImage, PreparedImage, Preparer, check_whole
@@ -206,14 +206,20 @@ class ApiPainter(ABC):
         call, keeper = Request("paint", self.target, body, repeat), ImageKeeper(self._blobs)
 
         async def perform(attempt: Attempt) -> Result:
-            drawn = await self.send(body, attempt)
-            try:
-                return await self._keep(replace(drawn, edited=bool(request.images)), keeper)
-            except Fault:
-                # The saved progress led to no image: the next try uses it for the last time.
-                if left := attempt.progress:
-                    await attempt.save({} if drawn.counted else {**left, "counted": True})
-                raise
+            with self._blobs.place():
+                drawn = await self.send(body, attempt)
+                try:
+                    return await self._keep(replace(drawn, edited=bool(request.images)), keeper)
+                except StoreError:
+                    # The saved progress leads to the image again; the journal counts this try as paid for.
+                    if attempt.progress:
+                        await attempt.save({**attempt.progress, "counted": True})
+                    raise
+                except Fault:
+                    # The saved progress led to no image: the next try uses it for the last time.
+                    if left := attempt.progress:
+                        await attempt.save({} if drawn.counted else {**left, "counted": True})
+                    raise
 
         bound = self.prices.bound_for(len(request.images))
         make = partial(calls.do, call, perform, bound=bound, row=self._row(body, bool(request.images), bound))
