@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.calls import Budget, BudgetReached, Calls, Fault
+from limner.calls.rate_limit import Limits
 from limner.calls.usage import bill, reported_dollars, reported_tokens
 from limner.core.asks import Text
 from limner.running.estimate import mean_use, spent
 from limner.store import Store
 from limner.store.schema import attempts
 from tests.chaos.asking import CONTEXT, ask, chat, paint
-from tests.fakes.misbehaving import Misbehaving, chat_reply, says
+from tests.fakes.misbehaving import Answer, Misbehaving, chat_reply, says
 from tests.fakes.misbehaving import chat as chat_service
 from tests.support import picture
 
@@ -151,3 +152,21 @@ def test_spend_reports_number_of_implausible_replies(tmp_path: Path, capsys: pyt
         ask(store, server.url)
         output = plain(spend_table("s", ("kind",), spent(store, ("kind",))))
     assert "1 reply reports a usage that is not credible: counted at the most it can have cost" in output
+
+
+def test_request_with_unknown_outcome_is_repeated_under_same_key(store: Store) -> None:
+    """The first reply is lost, the second is an error: only the third request may be answered anew."""
+    answers = iter([Answer(b"{", end="reset", declared=9), says({"error": "busy"}, 500), says(chat_reply("fine"))])
+    limits = {"fake": Limits(idempotency_header="Idempotency-Key")}
+
+    async def run(url: str) -> None:
+        calls = Calls(store, tries=2, limits=limits)
+        calls._wait = lambda _tries: 0.0
+        await chat(store, url).turn((Text("Mark it."),), (), CONTEXT, calls)
+
+    with Misbehaving(lambda _seen: next(answers)) as server:
+        with pytest.raises(Fault):
+            asyncio.run(run(server.url))
+        asyncio.run(run(server.url))
+    first, second, third = (seen.headers["idempotency-key"] for seen in server.seen)
+    assert first == second != third

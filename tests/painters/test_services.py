@@ -613,9 +613,10 @@ def test_image_that_cannot_be_stored_stops_run_and_is_fetched_by_next(
     with monkeypatch.context() as patch:
         patch.setattr(store.blobs._files, "free_bytes", lambda: 0)
         assert (studio.fail().kind, drawn(studio)) == ("setup", 0)
-    with monkeypatch.context() as patch, pytest.raises(StoreError, match="its disk is full"):
+    with monkeypatch.context() as patch:
         patch.setattr("os.fsync", lambda _handle: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-        studio.paint()
+        with pytest.raises(StoreError, match="its disk is full"):
+            studio.paint()
     assert studio.paint().image == studio.truth()
     assert drawn(studio) == 1
 

@@ -25,6 +25,7 @@ from ..core.images import MAX_BYTES
 from ..core.json_text import TooComplex, parse_json
 from ..core.redaction import public_address, redact, resolve_link, without_secrets
 from . import Fault, Kind
+from .keys import idempotency_headers
 
 CONNECT_S = 30.0
 POOLS = 8
@@ -128,6 +129,7 @@ async def exchange(
     """
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
     sent = {"json": body} if form is None else form.sent()
+    headers = {**headers, **(idempotency_headers() if method == "POST" else {})}
     try:
         async with client().stream(method, url, headers=dict(headers), timeout=limit, **sent) as reply:
             if 300 <= reply.status_code < 400:

@@ -23,7 +23,7 @@ from ..store.schema import attempts, calls
 from ..store.trouble import changed_message
 from .budget import Budget, Reservation
 from .claims import LEASE_S, Claim, Claimed, Owner, Settled, Short, Submitted, claim, entry, settled, this_process
-from .keys import Request
+from .keys import Request, idempotent
 from .purse import wait_or_stop
 from .rate_limit import Limits, RateLimit
 from .usage import BUDGET, RETRY, Tally, Waits, current_account, doubt_of
@@ -158,6 +158,8 @@ class Calls:
         """Make attempts until one settles the call; return None if the claim was lost meanwhile."""
         attempt, reservation = Attempt(call, held.progress), call.reservation
         limit, began = self._rate_limit(request.target), time.monotonic()
+        header = limit.limits.idempotency_header
+        answered = await asyncio.to_thread(count_answered, self.store, request.key) if header and held.tries else 0
         for n in range(held.tries + 1, held.tries + self.tries + 1):
             reserved: float | None = None
             try:
@@ -180,13 +182,16 @@ class Calls:
             started, clock = self.store.now(), time.perf_counter()
             cost: float | None = None
             try:
-                async with asyncio.timeout(limit.limits.attempt_s):
-                    result = await perform(attempt)
+                # An attempt whose outcome is unknown is repeated under the same key; an answered one is not.
+                with idempotent(header, f"{request.key}-{answered}"):
+                    async with asyncio.timeout(limit.limits.attempt_s):
+                        result = await perform(attempt)
                 doubt = result.doubt or doubt_of(result.cost)
                 cost = bound if doubt else result.cost
             except (Fault, TimeoutError) as error:
                 fault = error if isinstance(error, Fault) else too_slow(limit.limits.attempt_s)
                 fault.doubt = fault.doubt or doubt_of(fault.cost)
+                answered += fault.cost is not None
                 cost = fault.cost = bound if fault.doubt else fault.cost
                 later = time.monotonic() + (fault.retry_after or 0.0)
                 last = n == held.tries + self.tries or later - began > limit.limits.call_s
@@ -251,6 +256,13 @@ class Calls:
         if status == "failed":
             self._tried.add(call.key)
         return await self.store.awrite(call.settle(row, status, fault))
+
+
+def count_answered(store: Store, key: str) -> int:
+    """Return how many attempts at a call the service is known to have answered."""
+    answered = attempts.c.call == key, attempts.c.cost.is_not(None)
+    with store.reading() as connection:
+        return int(connection.execute(sa.select(sa.func.count()).where(*answered)).scalar_one())
 
 
 def back_off(tries: int) -> float:

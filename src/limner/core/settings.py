@@ -81,6 +81,8 @@ class Provider(StrictModel):
         link_hosts: Hosts other than the service's own from which finished images may be downloaded; ``*.name`` allows
             all subdomains.
         poll_hosts: Hosts other than the service's own at which jobs may be polled; they receive the key.
+        idempotency_header: The header by which it recognises a repeated request, if it has one; a request whose outcome
+            is unknown is then repeated without being paid for twice.
         batch: Facts about its batches, if it offers them.
     """
 
@@ -101,6 +103,7 @@ class Provider(StrictModel):
     tokens_per_minute: float | None = Field(default=None, gt=0)
     link_hosts: tuple[str, ...] = ()
     poll_hosts: tuple[str, ...] = ()
+    idempotency_header: str | None = Field(default=None, pattern=r"^[A-Za-z0-9-]+$")
     batch: BatchFacts | None = None
 
     def model_post_init(self, _context: Any) -> None:
