@@ -14,7 +14,18 @@ from ..core.images import MAX_BYTES
 from ..core.json_text import parse_json
 from ..core.redaction import public_address, redact, resolve_link, without_secrets
 from . import TRANSIENT, Fault, Kind
-from .http import CONNECT_S, BadPacking, TooLarge, client, error_message, kind_of, read_bounded, retry_after
+from .http import (
+    CONNECT_S,
+    TEXT_REPLY_BYTES,
+    BadPacking,
+    TooLarge,
+    client,
+    error_message,
+    kind_of,
+    read_bounded,
+    read_content,
+    retry_after,
+)
 
 TRIES = 6
 """Tries to fetch a file before giving up."""
@@ -26,9 +37,9 @@ LINE_BYTES = 2**28
 
 
 async def fetched_lines(
-    url: str, headers: Mapping[str, str], kinds: Callable[[int, Any], Kind] = kind_of
+    url: str, headers: Mapping[str, str], kinds: Callable[[int, Any], Kind] = kind_of, most: int = MOST_BYTES
 ) -> AsyncIterator[dict[str, Any]]:
-    """Yield the JSON objects in the lines of a remote file.
+    """Yield the JSON objects in the lines of a remote file of at most `most` bytes.
 
     Raises:
         Fault: The file does not arrive complete, or a line is not JSON.
@@ -36,7 +47,7 @@ async def fetched_lines(
     with tempfile.TemporaryFile() as file:
         for n in range(1, TRIES + 1):
             try:
-                await _fetch(url, headers, file, kinds)
+                await _fetch(url, headers, file, kinds, most)
                 break
             except Fault as fault:
                 if n == TRIES or fault.kind not in TRANSIENT:
@@ -54,7 +65,9 @@ async def fetched_lines(
                 yield row
 
 
-async def _fetch(url: str, headers: Mapping[str, str], file: IO[bytes], kinds: Callable[[int, Any], Kind]) -> None:
+async def _fetch(
+    url: str, headers: Mapping[str, str], file: IO[bytes], kinds: Callable[[int, Any], Kind], most: int
+) -> None:
     """Append the missing part of the remote file."""
     have = file.seek(0, 2)
     asked = dict(headers) | {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
@@ -65,8 +78,7 @@ async def _fetch(url: str, headers: Mapping[str, str], file: IO[bytes], kinds: C
             if status == 416 and have:
                 return  # The file is already complete.
             if status not in (200, 206):
-                content = await reply.aread()
-                body = _body(content[: 2**16])
+                body = _body(await read_content(reply, TEXT_REPLY_BYTES))
                 wait = retry_after(reply.headers.get("retry-after"))
                 raise Fault(kinds(status, body), f"{status}: {error_message(body)}", retry_after=wait)
             if status == 200 and have:
@@ -77,8 +89,8 @@ async def _fetch(url: str, headers: Mapping[str, str], file: IO[bytes], kinds: C
             came = 0
             async for piece in reply.aiter_raw():
                 came += len(piece)
-                if have + came > MOST_BYTES:
-                    raise Fault("unreadable", f"the results are over {MOST_BYTES:,} bytes", cost=None)
+                if have + came > most:
+                    raise Fault("unreadable", f"the results are over {most:,} bytes", cost=None)
                 await asyncio.to_thread(file.write, piece)
             if length is not None and length.isdecimal() and came < int(length):
                 raise Fault("network", f"the download broke off after {have + came} bytes")
@@ -107,8 +119,8 @@ async def upload_in_pieces(
         "X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start",
         "X-Goog-Upload-Header-Content-Length": str(size), "X-Goog-Upload-Header-Content-Type": media,
     }  # fmt: skip
-    reply = await _sent(url, {**headers, **start}, json=description)
-    place = resolve_link(url, reply.headers.get("x-goog-upload-url", ""))
+    link, _ = await _sent(url, {**headers, **start}, json=description)
+    place = resolve_link(url, link)
     if urlsplit(place)[:2] != urlsplit(url)[:2]:
         raise Fault("server", f"the service redirects uploads to {public_address(place)}, which Limner does not follow")
     file.seek(0)
@@ -117,30 +129,31 @@ async def upload_in_pieces(
         piece = await asyncio.to_thread(file.read, PIECE)
         last = offset + len(piece) >= size
         how = {"X-Goog-Upload-Command": "upload, finalize" if last else "upload", "X-Goog-Upload-Offset": str(offset)}
-        reply = await _sent(place, {**headers, **how}, content=piece)
+        _, content = await _sent(place, {**headers, **how}, content=piece)
         offset += len(piece)
         if last:
-            reported = without_secrets(parse_json(reply.content))
+            reported = without_secrets(parse_json(content))
             if not isinstance(reported, dict) or not isinstance(reported.get("file"), dict):
                 raise Fault("server", "the service did not describe the uploaded file")
             return reported
 
 
-async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> httpx2.Response:
-    """Send one request of an upload and return its reply."""
+async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> tuple[str, bytes]:
+    """Send one request of an upload; return the address for its pieces, if it has one, and the reply's content."""
     limit = httpx2.Timeout(600.0, connect=CONNECT_S)
     try:
-        reply = await client().post(url, headers=dict(headers), timeout=limit, **sent)
+        async with client().stream("POST", url, headers=dict(headers), timeout=limit, **sent) as reply:
+            content = await read_content(reply, TEXT_REPLY_BYTES)
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"the upload timed out ({type(error).__name__})") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise Fault("network", redact(f"{type(error).__name__}: {error}")) from error
     if reply.status_code != 200:
-        body = _body(reply.content[: 2**16])
+        body = _body(content)
         wait = retry_after(reply.headers.get("retry-after"))
         kind = kind_of(reply.status_code, body)
         raise Fault(kind, f"{reply.status_code}: {error_message(body)}", retry_after=wait)
-    return reply
+    return reply.headers.get("x-goog-upload-url", ""), content
 
 
 LINK_TIMEOUT_S = 120.0

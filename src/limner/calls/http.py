@@ -36,6 +36,8 @@ IMAGE_REPLY_BYTES = MAX_BYTES * 4 // 3 + 2**22
 """Bytes of a reply that may hold an image as base64."""
 TEXT_REPLY_BYTES = 2**24
 """Bytes of a reply that holds no image."""
+ERROR_BYTES = 2**20
+"""Bytes of an error that are read; the rest is cut off."""
 TROUBLE = (httpx2.HTTPError, httpx2.InvalidURL)
 """Exceptions of the client when no reply arrives."""
 NO_ADDRESS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol)
@@ -135,7 +137,7 @@ async def exchange(
             if 300 <= reply.status_code < 400:
                 raise redirected(reply)
             status, wait = reply.status_code, retry_after(reply.headers.get("retry-after"))
-            content = await _content(reply, most)
+            content = await read_content(reply, most)
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"no reply within {timeout:g} s ({type(error).__name__})", cost=None) from error
     except TROUBLE as error:
@@ -174,7 +176,7 @@ def redirected(reply: httpx2.Response) -> Fault:
     return Fault("setup", redact(f"{detail}; if that address is right, set it as base_url in limner.toml"))
 
 
-async def _content(reply: httpx2.Response, most: int) -> bytes:
+async def read_content(reply: httpx2.Response, most: int) -> bytes:
     """Return the body of a reply, cut off if it is an oversized error.
 
     Raises:
@@ -182,7 +184,7 @@ async def _content(reply: httpx2.Response, most: int) -> bytes:
     """
     failed = reply.status_code >= 400
     try:
-        return bytes(await read_bounded(reply, most))
+        return bytes(await read_bounded(reply, min(most, ERROR_BYTES) if failed else most))
     except TooLarge as error:
         if failed:
             return error.head
@@ -206,7 +208,7 @@ async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
                 raise redirected(reply)
             if reply.status_code != 200:
                 raise Fault("server", f"{place} answers with {reply.status_code}")
-            return await _content(reply, most)
+            return await read_content(reply, most)
     except TROUBLE as error:
         raise Fault("network", redact(f"{place}: {type(error).__name__}: {error}")) from error
 

@@ -17,7 +17,7 @@ from typing import IO, Any, TypeVar
 
 from ..calls import TRANSIENT, BudgetReached, Fault
 from ..calls import batches as stored
-from ..calls.batch_services import REFUSED, BatchService, RemoteBatch, open_batches
+from ..calls.batch_services import REFUSED, BatchService, RemoteBatch, most_result_bytes, open_batches
 from ..calls.batches import DOUBTED, RUNNING, UNSENT, BatchCalls, BatchState, QueuedCall, RowEnd
 from ..calls.budget import Reservation
 from ..calls.claims import Claimed, Short
@@ -389,7 +389,7 @@ async def settle_results(calls: BatchCalls, service: BatchService, batch: BatchS
         await _store(calls, batch.id, list(ends))
 
     if remote.fault is None:
-        async for reply in service.replies(remote):
+        async for reply in service.replies(remote, most_result_bytes(batch.lane, batch.calls)):
             if reply.key not in rows or reply.key in seen:
                 continue
             seen.add(reply.key)
