@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from ..core.errors import DamagedImage, LostImage, StoreError
 from ..core.faults import Fault
-from ..core.images import MAX_BYTES, SUFFIXES, ImageInfo, inspect
+from ..core.images import MAX_BYTES, SUFFIXES, ImageInfo, check_rows
 from .trouble import no_room_message, unwritable_message
 
 SET_ASIDE = "orphans"
@@ -42,13 +42,13 @@ class Blobs:
 
         Args:
             data: The image's bytes.
-            info: The result of `limner.core.images.inspect`, if it is already known.
+            info: The result of `limner.core.images.check_whole`, if it is already known.
 
         Raises:
             limner.core.images.BadImage: The bytes are not an image within the limits.
             StoreError: The disk is full, or the place is not writable.
         """
-        info = info or inspect(data)
+        info = info or check_rows(data)
         sha256 = hashlib.sha256(data).hexdigest()
         name = f"{sha256[:2]}/{sha256}.{info.suffix}"
         try:
