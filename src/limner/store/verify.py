@@ -136,6 +136,8 @@ class NotJson(str):
 def _parsed(column: sa.Column[Any], value: Any, store: Store) -> Any:
     if store.file is None or value is None or not isinstance(column.type, sa.JSON):
         return value  # A server parses JSON itself.
+    if isinstance(value, int | float):
+        return value  # SQLite keeps a number as such.
     try:
         return parse_json_column(value)
     except (TypeError, ValueError):
