@@ -280,3 +280,9 @@ def test_run_is_refused_if_clock_differs_from_that_of_shared_folder(
     refused = pytest.raises(StoreError, match=f"clock is {words} that of the folder of .* set the clock")
     with nullcontext() if words is None else refused:
         asyncio.run(begin())
+
+
+@pytest.mark.parametrize(("durable", "level"), [(False, 1), (True, 2)])
+def test_durable_store_waits_for_the_disk(tmp_path: Path, durable: bool, level: int) -> None:
+    with Store(tmp_path / "s", durable=durable) as store:
+        assert store.write(lambda connection: connection.exec_driver_sql("PRAGMA synchronous").scalar()) == level

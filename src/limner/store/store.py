@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,9 +49,15 @@ class Store:
 
     Attributes:
         readonly: Whether the database is a file that cannot be written.
+
+    Args:
+        url: The address.
+        create: Whether to create a store that does not exist.
+        durable: Whether what is stored survives a power failure at once, at the price of slower writes; only SQLite
+            needs this.
     """
 
-    def __init__(self, url: str | Path = DEFAULT, *, create: bool = True) -> None:
+    def __init__(self, url: str | Path = DEFAULT, *, create: bool = True, durable: bool = False) -> None:
         self.url = hide_password(str(url))
         database, blobs = _parse_url(str(url))
         self.file = Path(database.database) if database.get_backend_name() == "sqlite" else None  # type: ignore[arg-type]
@@ -65,7 +71,7 @@ class Store:
         self.blobs = Blobs(blobs)
         self.readonly = self.file is not None and is_readonly(self.file)
         self._copy = ReadOnlyFile(self.file) if self.readonly and self.file is not None else None
-        self._readers, self._writers = _engines(database, self._copy)
+        self._readers, self._writers = _engines(database, self._copy, durable=durable)
         self._writer: Writer | None = None
         try:
             with _opening(self.url, self.file):
@@ -294,7 +300,9 @@ def _parse_url(url: str) -> tuple[sa.URL, str]:
     return (address if "+" in address.drivername else address.set(drivername="postgresql+psycopg")), blobs
 
 
-def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engine, sa.Engine]:
+def _engines(
+    url: sa.URL, readonly: ReadOnlyFile | None = None, *, durable: bool = False
+) -> tuple[sa.Engine, sa.Engine]:
     """Return an engine for reading and one for writing, which may be the same."""
     try:
         if url.get_backend_name() != "sqlite":
@@ -308,7 +316,7 @@ def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engi
     except ModuleNotFoundError as error:
         raise StoreError(f"{error}; install the driver with: pip install 'limner[postgres]'") from error
     for engine, begin in ((readers, "BEGIN"), (writers, "BEGIN IMMEDIATE")):
-        sa.event.listen(engine, "connect", _set_pragmas)
+        sa.event.listen(engine, "connect", partial(_set_pragmas, "FULL" if durable else "NORMAL"))
         sa.event.listen(engine, "begin", lambda connection, begin=begin: connection.exec_driver_sql(begin))
     return readers, writers
 
@@ -327,12 +335,12 @@ def parse_json_column(text: str) -> Any:
         return json.loads(text)
 
 
-def _set_pragmas(connection: Any, _record: Any) -> None:
+def _set_pragmas(synchronous: str, connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # We begin transactions ourselves; the driver must not.
     cursor = connection.cursor()
     _switch_to_wal(cursor)
-    # Commits survive a crash of this process; a power failure may lose the last ones.
-    cursor.execute("PRAGMA synchronous=NORMAL")
+    # With NORMAL, commits survive a crash of this process, but a power failure may lose the last ones.
+    cursor.execute(f"PRAGMA synchronous={synchronous}")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
 
@@ -350,16 +358,16 @@ def _switch_to_wal(cursor: Any) -> None:
             time.sleep(0.005)
 
 
-def open_store(store: str | Path = DEFAULT, *, create: bool = False) -> Store:
+def open_store(store: str | Path = DEFAULT, *, create: bool = False, durable: bool = False) -> Store:
     """Open a store: a folder, ``sqlite:///FILE.db`` or ``postgresql://…?blobs=FOLDER``.
 
     Every function of `limner.api` takes the open store as ``store=``. Close it with ``close()``, or open it in a
-    ``with`` block.
+    ``with`` block. For `durable` see `Store`.
 
     Raises:
         NoStore: There is no store, and `create` is False.
     """
-    return Store(store, create=create)
+    return Store(store, create=create, durable=durable)
 
 
 @contextmanager
