@@ -105,9 +105,10 @@ def _write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         file.write_text(text, encoding="utf-8")
         return
-    written = (
-        {**row, **{name: json.dumps(row[name], ensure_ascii=False, indent=1) for name in NESTED}} for row in rows
-    )
+
+    def cells(row: Mapping[str, Any]) -> dict[str, Any]:
+        return {**row, **{name: json.dumps(row[name], ensure_ascii=False, indent=1) for name in NESTED}}
+
     file.write_text(write_csv(COLUMNS, map(cells, rows), "\r\n"), encoding="utf-8-sig", newline="")
 
 
