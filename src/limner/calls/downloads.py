@@ -162,8 +162,8 @@ HOPS = 3
 _IMAGE = ("image/", "application/octet-stream", "binary/octet-stream")
 
 
-async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
-    """Return the image behind a link, within limits on host, size and type.
+async def fetch(url: str, hosts: tuple[str, ...], own_port: int | None = None) -> bytes:
+    """Return the image behind a link, within limits on host, port, size and type.
 
     Every address on the way must be allowed, and no redirect may lead from https to http.
 
@@ -171,10 +171,9 @@ async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
         Fault: ``image`` for a link that must not be followed or is not an image, ``missing`` for an expired link.
     """
     for _ in range(HOPS + 1):
-        if not is_allowed(url, hosts):
-            raise Fault(
-                "image", f"the link leads to {public_address(url)[:80]!r}, which is not among {', '.join(hosts)}"
-            )
+        if not is_allowed(url, hosts, own_port):
+            listed = f"{', '.join(hosts)} at ports {', '.join(map(str, sorted({*PORTS, own_port or 443})))}"
+            raise Fault("image", f"the link leads to {public_address(url)[:80]!r}, which is not among {listed}")
         answer = await _step(url)
         if isinstance(answer, bytes):
             return answer
@@ -211,14 +210,24 @@ async def _step(url: str) -> bytes | str:
         raise Fault("network", f"the linked image: {type(error).__name__}: {error}") from error
 
 
-def is_allowed(url: str, hosts: tuple[str, ...]) -> bool:
-    """Return whether a link from a service may be followed."""
+PORTS = (80, 443)
+"""Ports that a link may lead to, besides the service's own."""
+
+
+def port_of(url: str) -> int | None:
+    """Return the port of an address; None if it is the usual one."""
+    return urlsplit(url).port
+
+
+def is_allowed(url: str, hosts: tuple[str, ...], own_port: int | None = None) -> bool:
+    """Return whether a link from a service at this port may be followed."""
     try:
         parts = urlsplit(url)
-        host, _ = (parts.hostname or "").lower(), parts.port
+        host, port = (parts.hostname or "").lower(), parts.port
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and any(_fits(host, allowed) for allowed in hosts)
+    usual = port is None or port in PORTS or port == own_port
+    return usual and parts.scheme in ("http", "https") and any(_fits(host, allowed) for allowed in hosts)
 
 
 def _fits(host: str, allowed: str) -> bool:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from ..calls import TRANSIENT, Attempt, Bill, Calls, Fault, Request, Result, bill
 from ..calls.batch_services import no_batches
-from ..calls.downloads import fetch
+from ..calls.downloads import fetch, port_of
 from ..calls.http import Form, error_message, kind_of
 from ..calls.journal import BatchLane, BatchRow
 from ..calls.usage import IMAGE_TOKENS, check_amount, fewest_tokens, reported_dollars, reported_tokens
@@ -78,7 +78,7 @@ class ApiPainter(ABC):
         self.most_pictures = self.pictures_taken(model)
         self.edits = self.most_pictures > 0 and edits
         self.url = join_path(self.provider.image_url or self.provider.base_url, "")
-        host = urlsplit(self.url).hostname or ""
+        host, self.port = urlsplit(self.url).hostname or "", port_of(self.url)
         self.hosts = (host, *self.provider.link_hosts)
         self.poll_hosts = (host, *self.provider.poll_hosts)
         self._settings, self._blobs = settings, blobs
@@ -290,7 +290,7 @@ class ApiPainter(ABC):
             Fault: There is no image behind the link; the next try follows it once more, then gives up.
         """
         try:
-            return replace(drawn, image=await fetch(link, self.hosts))
+            return replace(drawn, image=await fetch(link, self.hosts, self.port))
         except Fault as fault:
             paid = self.prices.bill(drawn)
             fault.cost, fault.doubt, fault.result = paid.cost, paid.doubt, dict(drawn.raw)

@@ -269,7 +269,9 @@ def now() -> float:
 
 def hide_password(url: str) -> str:
     """Return the URL with any password replaced by asterisks."""
-    return re.sub(r"(://[^:/@]*:)[^@]*@|([?&]password=)[^&]*", lambda m: f"{m[1]}***@" if m[1] else f"{m[2]}***", url)
+    return re.sub(
+        r"(://[^:/@]*:)[^/\s]*@|([?&](?:ssl)?password=)[^&]*", lambda m: f"{m[1]}***@" if m[1] else f"{m[2]}***", url
+    )
 
 
 def _parse_url(url: str) -> tuple[sa.URL, str]:
