@@ -23,6 +23,7 @@ from ..store.schema import attempts, calls
 from ..store.trouble import changed_message
 from .budget import Budget, Reservation
 from .claims import LEASE_S, Claim, Claimed, Owner, Settled, Short, Submitted, claim, entry, settled, this_process
+from .first_call import FirstCalls, Unusable
 from .keys import Request, idempotent
 from .purse import wait_or_stop
 from .rate_limit import Limits, RateLimit
@@ -63,6 +64,7 @@ class Calls:
         self._held: dict[str, str] = {}
         self._tried: set[str] = set()
         self._reopened: set[str] = set()
+        self._first_calls = FirstCalls()
         self._wait: Callable[[int], float] = back_off
         self._renewal: asyncio.Task[None] | None = None
 
@@ -83,6 +85,7 @@ class Calls:
         bound: float | None = 0.0,
         tokens: int = 0,
         row: BatchRow | None = None,
+        provider: Provider | None = None,
     ) -> Outcome:
         """Return the stored outcome if there is one; otherwise claim the call, make it and store its outcome.
 
@@ -92,19 +95,27 @@ class Calls:
             bound: The most that one attempt can cost, in dollars; None if unknown.
             tokens: The approximate number of tokens, for services that limit them.
             row: How to put the call into a batch, if that is possible; see `limner.calls.batches`.
+            provider: The service's settings, for the message if the first call shows that it cannot be used.
 
         Raises:
             Fault: The call failed, now or in an earlier run that is not to be retried.
+            StopRun: The first call to this target showed that the service cannot be used.
         """
         task = self._in_flight.get(request.key)
         if task is None:
-            task = asyncio.create_task(self._do(request, perform, bound, tokens, row))
+            task = asyncio.create_task(self._do(request, perform, bound, tokens, row, provider))
             self._in_flight[request.key] = task
             task.add_done_callback(lambda _: self._in_flight.pop(request.key, None))
         return await asyncio.shield(task)
 
     async def _do(
-        self, request: Request, perform: Perform, bound: float | None, tokens: int, row: BatchRow | None = None
+        self,
+        request: Request,
+        perform: Perform,
+        bound: float | None,
+        tokens: int,
+        row: BatchRow | None = None,
+        provider: Provider | None = None,
     ) -> Outcome:
         pause, purse = 0.05, self.budget.purse
         reservation = Reservation(purse, bound) if purse is not None and bound else None
@@ -120,7 +131,7 @@ class Calls:
                     self._held[request.key] = state.token
                     try:
                         call = self._claimed(request, state.token, reservation)
-                        outcome = await self._attempts(request, perform, state, call, bound, tokens)
+                        outcome = await self._in_turn(request, perform, state, call, bound, tokens, provider)
                     finally:
                         self._held.pop(request.key, None)
                     if outcome is not None:
@@ -151,6 +162,24 @@ class Calls:
             raise Fault(settled.fault, settled.detail or "", calls=(request.key,))  # type: ignore[arg-type]
         self.tally.stored += 1
         return Outcome(request.key, settled.result or {}, settled.cost, stored=True)
+
+    async def _in_turn(
+        self,
+        request: Request,
+        perform: Perform,
+        held: Claimed,
+        call: ClaimedCall,
+        bound: float | None,
+        tokens: int,
+        provider: Provider | None,
+    ) -> Outcome | None:
+        """Make the attempts; the first call to a target goes out alone. If it cannot be used, nothing is stored."""
+        try:
+            async with self._first_calls.turn(request.target, request.key, provider):
+                return await self._attempts(request, perform, held, call, bound, tokens)
+        except Unusable:
+            await asyncio.shield(self.store.awrite(call.give_back()))
+            raise
 
     async def _attempts(
         self, request: Request, perform: Perform, held: Claimed, call: ClaimedCall, bound: float | None, tokens: int
@@ -186,6 +215,7 @@ class Calls:
                 with idempotent(header, f"{request.key}-{answered}"):
                     async with asyncio.timeout(limit.limits.attempt_s):
                         result = await perform(attempt)
+                self._first_calls.answer(request.target, request.key, None)
                 doubt = result.doubt or doubt_of(result.cost)
                 cost = bound if doubt else result.cost
             except (Fault, TimeoutError) as error:
@@ -193,6 +223,7 @@ class Calls:
                 fault.doubt = fault.doubt or doubt_of(fault.cost)
                 answered += fault.cost is not None
                 cost = fault.cost = bound if fault.doubt else fault.cost
+                self._first_calls.answer(request.target, request.key, fault)
                 later = time.monotonic() + (fault.retry_after or 0.0)
                 last = n == held.tries + self.tries or later - began > limit.limits.call_s
                 again = fault.kind in TRANSIENT and not last and not self.budget.is_beyond(bound, cost)
@@ -513,6 +544,7 @@ class StoredCalls(Calls):
         bound: float | None = 0.0,
         tokens: int = 0,
         row: BatchRow | None = None,
+        provider: Provider | None = None,
     ) -> Outcome:
         """Return the stored outcome.
 
