@@ -266,7 +266,7 @@ def _open_upright(
     from PIL import Image, ImageOps
 
     info = info or inspect(data)
-    Image.core.set_block_size(BLOCK_BYTES)
+    Image.core.set_block_size(BLOCK_BYTES)  # type: ignore[attr-defined]
     try:
         with _room.take(info), Image.open(io.BytesIO(data), formats=list(SUFFIXES)) as opened:
             if least is not None and info.format == "JPEG":

@@ -23,8 +23,8 @@ class TimedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to watch a connection, or refuse it."""
         super().connection_made(transport)
-        address = self.client and self.client[0]
-        same = sum(other.client is not None and other.client[0] == address for other in self.connections)
+        others = (getattr(other, "client", None) or (None,) for other in self.connections)
+        same = sum(client[0] == (self.client or (None,))[0] for client in others)
         if len(self.connections) > MAX_CONNECTIONS or (same > MAX_PER_ADDRESS and not self.behind_proxy):
             transport.abort()
             return
