@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import tracemalloc
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -102,7 +103,7 @@ BOMB = gzip.compress(bytes(2**26))
 def test_body_of_error_is_read_with_cap() -> None:
     """An error that unpacks to gigabytes must not fill the memory, wherever it arrives."""
     answer = Answer(BOMB, 400, {"Content-Encoding": "gzip"})
-    sends = (
+    sends: tuple[Callable[[str], Any], ...] = (
         lambda url: upload_in_pieces(url, {}, {}, io.BytesIO(b"{}"), 2, "application/jsonl"),
         lambda url: exchange("GET", url, headers={}),
         lambda url: anext(fetched_lines(url, {})),
@@ -111,7 +112,7 @@ def test_body_of_error_is_read_with_cap() -> None:
         for send in sends:
             tracemalloc.start()
             with pytest.raises(Fault, match="400: "):
-                asyncio.run(send(f"http://{server.host}/f"))  # type: ignore[arg-type]
+                asyncio.run(send(f"http://{server.host}/f"))
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             assert peak < 16 * 2**20

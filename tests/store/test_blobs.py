@@ -136,11 +136,16 @@ def test_blob_behind_link_pipe_or_endless_file_is_not_read(tmp_path: Path) -> No
     sha256, _ = blobs.put(picture(1))
     place = tmp_path / "blobs" / sha256[:2] / f"{sha256}.png"
     aside = place.rename(tmp_path / "aside.png")
+
+    def endless() -> None:
+        place.touch()
+        os.truncate(place, 2**40)
+
     for make in (
         lambda: place.symlink_to("/dev/zero"),
         lambda: place.symlink_to(aside),
         lambda: os.mkfifo(place),
-        lambda: (place.touch(), os.truncate(place, 2**40)),
+        endless,
     ):
         make()
         with pytest.raises(LostImage):

@@ -156,8 +156,9 @@ def row_defects(table: sa.Table, row: Mapping[str, Any], identities: Identities)
         return
     if SEAL in table.c and row[SEAL] != content_hash(table, row):
         yield Defect(subject, CHANGED)
+    identity = _question_hash if table is questions else identities.get(table.name)
     try:
-        expected = _question_hash(row) if table is questions else identities.get(table.name, lambda _: key[0])(row)
+        expected = key[0] if identity is None else identity(row)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         yield Defect(subject, f"its content does not have the form of its table: {error!r}")
         return
