@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -141,12 +141,13 @@ def test_blob_behind_link_pipe_or_endless_file_is_not_read(tmp_path: Path) -> No
         place.touch()
         os.truncate(place, 2**40)
 
-    for make in (
+    harms: list[Callable[[], None]] = [
         lambda: place.symlink_to("/dev/zero"),
         lambda: place.symlink_to(aside),
         lambda: os.mkfifo(place),
         endless,
-    ):
+    ]
+    for make in harms:
         make()
         with pytest.raises(LostImage):
             blobs.get(sha256)
