@@ -1,4 +1,4 @@
-"""Commands for first steps: demo, docs, doctor."""
+"""Commands for first steps: demo, docs, doctor, trust."""
 
 from __future__ import annotations
 
@@ -105,3 +105,21 @@ def doctor_command(store: str) -> None:
         ok = ok and check.state != "bad"
         say(f"{check.state:>4}  {check.name}: {check.detail}")
     sys.exit(0 if ok else 1)
+
+
+@click.command("trust")
+def trust_command() -> None:
+    """Trust this folder's limner.toml to send the keys of known services to other hosts, until the file is changed."""
+    from ..core import settings
+    from ..core.errors import UsageError
+    from ..core.trust import distrust_message, trust
+
+    path = Path.cwd() / settings.OWN
+    if not path.is_file():
+        raise UsageError(f"there is no {settings.OWN} in {Path.cwd()}")
+    routes = settings.foreign_routes(settings.load(path))
+    if not routes:
+        say(f"{path} sends no key of a known service to another host; there is nothing to trust")
+        return
+    trust(path)
+    say(f"{distrust_message(path, routes)}. Trusted until the file is changed.")

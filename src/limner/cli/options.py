@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from . import complete
+from . import STORE, complete
 
 if TYPE_CHECKING:
     from ..api import Asking
@@ -85,9 +85,17 @@ def combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 exam = click.argument("exam", shell_complete=complete.exams)
+
+
+def _remember_store(context: click.Context, _option: click.Parameter, store: str) -> str:
+    """Keep the store's address for messages about damage; see `limner.cli.LazyGroup`."""
+    context.meta[STORE] = store
+    return store
+
+
 store = click.option(
-    "--store", envvar="LIMNER_STORE", default="limner-store", show_default=True, metavar="URL",
-    help="The store: a folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
+    "--store", envvar="LIMNER_STORE", callback=_remember_store, default="limner-store", show_default=True,
+    metavar="URL", help="The store: a folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
 )  # fmt: skip
 data = click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data folder.")
 painters = click.option(

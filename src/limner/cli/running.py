@@ -115,7 +115,8 @@ plan_options = combine_options(
     options.strategies, options.judge_options, options.measuring, questions, drawings, repeats
 )
 """The options on what is drawn and marked, except the painters."""
-all_run_options = combine_options(run_options, shard, batch)
+durable = click.option("--durable", is_flag=True, help="Let all that is stored survive a power failure; slower.")
+all_run_options = combine_options(run_options, shard, batch, durable)
 
 
 def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
@@ -156,8 +157,9 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             _print_notes(trial, asking)
             make_runner(trial, empty).check()
             whole = trial.whole
-    opening = open_or_empty(given["store"]) if draw and given["dry_run"] else open_store(given["store"], create=draw)
-    with opening as store:
+    trying = draw and given["dry_run"]
+    durable = given.get("durable", False)
+    with open_or_empty(given["store"]) if trying else open_store(given["store"], create=draw, durable=durable) as store:
         plan = make(store, whole)
         if whole is None:
             _print_notes(plan, asking)

@@ -156,7 +156,7 @@ def service_limits(user_settings: settings.Settings) -> dict[str, Limits]:
     # Probes have their own time limits, which start when an image's turn comes.
     own = dict.fromkeys((*PAINTERS.names(), *evidence_names(), METRIC), Limits(attempt_s=OWN_S, call_s=OWN_S))
     return own | {
-        name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
+        name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s, p.idempotency_header)
         for name, p in user_settings.providers.items()
     }
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core.csv_text import plain_cell, write_csv
 from ..core.data_files import Problems, json_lines, read_lines
 from ..core.errors import DataError
 from .answers import RANK, listed_marks
@@ -91,11 +92,7 @@ def write_answers(rows: Sequence[Row], pairs: bool, form: str) -> str:
     columns = [*(PAIRS if pairs else COLUMNS), *extras]
     if any(row[REPEAT] for row in rows):
         columns.append(REPEAT)
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in rows)
-    return buffer.getvalue()
+    return write_csv(columns, rows)
 
 
 def read_rows(file: Path) -> list[tuple[int, Row]]:
@@ -112,7 +109,7 @@ def read_rows(file: Path) -> list[tuple[int, Row]]:
     else:
         reader = csv.DictReader(io.StringIO("\n".join(text)), restkey="", strict=True)
         try:
-            rows = [(reader.line_num, {k.strip(): _plain(v) for k, v in row.items()}) for row in reader]
+            rows = [(reader.line_num, {k.strip(): _plain(plain_cell(v)) for k, v in row.items()}) for row in reader]
         except csv.Error as error:
             raise DataError(f"not a CSV: {error}", file=file, line=reader.line_num) from error
     if not rows:

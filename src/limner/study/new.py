@@ -123,7 +123,7 @@ def create_study(
     )  # fmt: skip
     invited = [
         StudyRater(name, rater, token_hash(links[rater]), save_person(store, rater, name),
-                   {"places": [place.to_json() for place in places[rater]]})
+                   {"places": [place.to_json() for place in places[rater]], "named": rater in raters})
         for rater in names
     ]  # fmt: skip
     save_study(store, study, items, invited)

@@ -10,9 +10,11 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from ... import exams
 from ...core.errors import LimnerError
+from ...core.redaction import without_keys
 from ...exams import paper
 from ...scoring.deviations import deviations
 from ...store import Store
@@ -408,7 +410,8 @@ def write_pdf(page: Path, path: Path) -> None:
         words += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         words += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={made}", page.resolve().as_uri()]
         try:
-            ended = subprocess.run([browser, *words], capture_output=True, timeout=PRINT_TIMEOUT_S, check=False)
+            how: dict[str, Any] = {"capture_output": True, "timeout": PRINT_TIMEOUT_S, "env": without_keys(os.environ)}
+            ended = subprocess.run([browser, *words], check=False, **how)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise NoPdf(f"{failed}: {browser} did not print it: {error}; {HELP}") from error
         if not made.is_file() or not made.stat().st_size:
