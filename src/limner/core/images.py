@@ -291,6 +291,15 @@ def as_rgba(image: Image) -> Image:
     return image if image.mode == "RGBA" else image.convert("RGBA")
 
 
+def is_one_colour(data: bytes) -> bool:
+    """Return whether a picture is blank: all its pixels have one colour.
+
+    Raises:
+        BadImage: The bytes are not an image within the limits.
+    """
+    return flatten(decode(data)).getcolors(1) is not None
+
+
 def flatten(image: Image) -> Image:
     """Return the image as RGB on white, whatever its mode; 16-bit greys become 8-bit."""
     import numpy as np
