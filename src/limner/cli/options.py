@@ -211,6 +211,7 @@ def form_option(*forms: str, default: str | None = "table", help: str | None = N
 
 
 form = form_option("table", "json", "csv", "md", "latex")
+notes = click.option("--notes", is_flag=True, help="Show all notes below tables, not only the three that matter most.")
 table_or_json = form_option("table", "json")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -206,6 +206,7 @@ class Table(Framed):
         flat: The same data with a row for every painter, judge or exam, for programs.
         caption: The lines above: title, sources, judge and reading.
         notes: The lines below: notes for the reader.
+        details: Further notes, shown on request.
         footnotes: The footnotes, to which numbers at rows and columns refer.
         framed: Whether it has a frame if there is room, and intervals next to their numbers; otherwise, as in papers,
             it has no frame, and intervals are below.
@@ -219,6 +220,11 @@ class Table(Framed):
     notes: tuple[str, ...] = ()
     footnotes: tuple[str, ...] = ()
     framed: bool = False
+    details: tuple[str, ...] = ()
+
+    def with_details(self) -> Table:
+        """Return the table with all its notes shown."""
+        return replace(self, notes=(*self.notes, *self.details), details=())
 
     def tables(self) -> list[Table]:
         """Return the table itself."""
@@ -245,6 +251,7 @@ def simple_table(
     names: int = 1,
     prose: Collection[str] = (),
     rules: Collection[int] = (),
+    most: int | None = None,
 ) -> Table:
     """Return a framed table of finished cells.
 
@@ -257,6 +264,7 @@ def simple_table(
         names: The number of first columns that make up the row's name.
         prose: The heads of columns that hold sentences.
         rules: The indices of rows with a line above them.
+        most: The most notes to show; the rest are shown on request.
     """
     columns = tuple(
         Column(head, path=head, words=place < names or head in prose, name=place < names, prose=head in prose)
@@ -271,7 +279,8 @@ def simple_table(
     stub = heads[0] if heads else ""
     sheet = Sheet("", stub, columns[1:], tuple(RowBlock("", tuple(block)) for block in blocks), stub in prose)
     caption = tuple(line for line in (title, *above) if line)
-    return Table("", title, (sheet,), (sheet,), caption, tuple(notes), framed=True)
+    shown, details = tuple(notes[:most]), tuple(notes[len(notes[:most]) :])
+    return Table("", title, (sheet,), (sheet,), caption, shown, framed=True, details=details)
 
 
 def number(value: float | None, digits: int) -> str:
@@ -315,6 +324,8 @@ def nothing_marked() -> Table:
     return simple_table("nothing is marked yet; `limner run` draws and marks", [], [])
 
 
+MAX_NOTES = 3
+"""The most notes below a table; `Table.details` has the rest."""
 PUBLISHED = "published"
 
 
@@ -339,9 +350,7 @@ def spans(columns: Sequence[Column]) -> list[tuple[str, int]]:
 
 
 def interval(cell: Cell) -> str:
-    """Return ``[low, high]``, ``(n=…)`` if there are too few questions for an interval, or an empty text."""
-    if cell.few is not None:
-        return f"(n={cell.few})"
+    """Return ``[low, high]``, or an empty text."""
     return f"[{cell.low}, {cell.high}]" if cell.low is not None and cell.high is not None else ""
 
 
