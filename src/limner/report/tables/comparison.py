@@ -59,9 +59,8 @@ def _legend(comparisons: Sequence[Comparison]) -> list[str]:
         }
         tests = "; ".join(f"{about}, better below {ALPHA:g}" for kind, about in words.items() if kind in kinds)
         notes.append(
-            f"p: two-sided sign-flip test; {tests}; d_z: the difference in standard deviations of the differences by "
-            "question; needed: questions that would show the difference with "
-            "power 0.8"
+            f"p: two-sided sign-flip test; {tests}; tie: not significantly different; equal: the same on every "
+            "question; needed: questions that would show the difference with power 0.8"
         )
     return notes
 
@@ -118,10 +117,15 @@ def _pair_table(comparison: Comparison, pairs: Sequence[Pair], title: str) -> Ta
     for pair in pairs:
         gap = interval_cell(pair.difference.value, pair.difference.low, pair.difference.high, digits)
         needed = MISSING if pair.needed.value is None else f"{pair.needed.value:.0f}"
-        effect, verdict = number(pair.effect.value, 2), "first is better" if pair.winner else pair.verdict
-        rows.append([pair.first, pair.second, gap, _p(pair.deciding_p), effect, needed, verdict])
-    columns = ["first", "second", "difference", "p", "d_z", "needed", "verdict"]
+        rows.append([pair.first, pair.second, gap, _p(pair.deciding_p), needed, _verdict(pair)])
+    columns = ["first", "second", "difference", "p", "needed", "verdict"]
     return simple_table(title, columns, rows, names=2, prose=["verdict"])
+
+
+def _verdict(pair: Pair) -> str:
+    if pair.winner is not None:
+        return "first is better"
+    return pair.verdict if pair.deciding_p is None else "tie" if pair.differing else "equal"
 
 
 def _p(value: float | None) -> str:

@@ -58,6 +58,7 @@ class Column:
         words: Whether it holds words rather than numbers.
         name: Whether these words belong to the row's name.
         prose: Whether these words are sentences, which may be broken into several lines.
+        whole: Whether its numbers are on all questions of the exam.
         notes: The numbers of the footnotes on the whole column.
         block: The index of its value; `figure` is the index of its figure.
     """
@@ -68,6 +69,7 @@ class Column:
     words: bool = False
     name: bool = False
     prose: bool = False
+    whole: bool = True
     published: bool = False
     notes: tuple[int, ...] = ()
     coverage: float | None = None
@@ -113,13 +115,18 @@ def covered(coverage: float | None) -> str:
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Rows under one title, which may be empty; `notes` are footnotes of the title."""
+    """Rows under one title, which may be empty; `notes` are footnotes of the title.
+
+    Attributes:
+        board: Whether the rows are of a release's leaderboard, not of the paper.
+    """
 
     title: str
     rows: tuple[TableRow, ...]
     ranked: bool = True
     published: bool = False
     notes: tuple[int, ...] = ()
+    board: bool = False
 
 
 @dataclass(frozen=True)
@@ -324,6 +331,8 @@ def nothing_marked() -> Table:
     return simple_table("nothing is marked yet; `limner run` draws and marks", [], [])
 
 
+INTERVALS = "[low, high]: 95% interval over questions."
+"""The note on intervals; left out where there is no room for them."""
 MAX_NOTES = 3
 """The most notes below a table; `Table.details` has the rest."""
 PUBLISHED = "published"
