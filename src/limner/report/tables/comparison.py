@@ -8,7 +8,7 @@ from typing import Any
 
 from ...scoring.compare import MET, Across, Comparison, Pair
 from ...scoring.stats import ALPHA
-from .model import BETWEEN, MAX_NOTES, MISSING, Cells, Table, interval_cell, nothing_marked, number, simple_table
+from .model import BETWEEN, MISSING, Cells, Table, interval_cell, nothing_marked, number, simple_table
 
 COLUMNS = (
     "exam", "reading", "judge", "score", "by", "category", "row", "painter", "other", "n", "value", "low", "high",
@@ -95,7 +95,7 @@ def _places(comparison: Comparison, title: str) -> Table:
     unscored = [place for place in comparison.places if place.reason and place.name not in missing]
     notes += dict.fromkeys(f"{place.name}: {place.reason}" for place in unscored)
     above = [title, *comparison.evaluator.warnings, *first]
-    return simple_table(comparison.answer, columns, rows, notes, above=above, names=1 + placed, most=MAX_NOTES)
+    return simple_table(comparison.answer, columns, rows, notes, above=above, names=1 + placed)
 
 
 def _pairs(comparison: Comparison) -> list[Table]:
@@ -105,7 +105,9 @@ def _pairs(comparison: Comparison) -> list[Table]:
     controls = [pair for pair in comparison.pairs if not pair.corrected]
     tables = []
     if painters:
-        tables.append(_pair_table(comparison, painters, f"every two painters, the better one first · p corrected over {tests}"))
+        tables.append(
+            _pair_table(comparison, painters, f"every two painters, the better one first · p corrected over {tests}")
+        )
     if controls:
         tables.append(_pair_table(comparison, controls, "pairs with a control, the better one first · p uncorrected"))
     return tables

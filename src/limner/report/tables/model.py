@@ -258,7 +258,7 @@ def simple_table(
     names: int = 1,
     prose: Collection[str] = (),
     rules: Collection[int] = (),
-    most: int | None = None,
+    details: Sequence[str] = (),
 ) -> Table:
     """Return a framed table of finished cells.
 
@@ -271,7 +271,7 @@ def simple_table(
         names: The number of first columns that make up the row's name.
         prose: The heads of columns that hold sentences.
         rules: The indices of rows with a line above them.
-        most: The most notes to show; the rest are shown on request.
+        details: Notes shown on request, as are all after the first `MAX_NOTES` if there are any.
     """
     columns = tuple(
         Column(head, path=head, words=place < names or head in prose, name=place < names, prose=head in prose)
@@ -286,8 +286,9 @@ def simple_table(
     stub = heads[0] if heads else ""
     sheet = Sheet("", stub, columns[1:], tuple(RowBlock("", tuple(block)) for block in blocks), stub in prose)
     caption = tuple(line for line in (title, *above) if line)
-    shown, details = tuple(notes[:most]), tuple(notes[len(notes[:most]) :])
-    return Table("", title, (sheet,), (sheet,), caption, shown, framed=True, details=details)
+    most = MAX_NOTES if details else len(notes)
+    further = (*notes[most:], *details)
+    return Table("", title, (sheet,), (sheet,), caption, tuple(notes[:most]), framed=True, details=further)
 
 
 def number(value: float | None, digits: int) -> str:

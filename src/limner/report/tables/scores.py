@@ -10,8 +10,8 @@ from ...core.evaluator import group_by_evaluator
 from ...core.protocol import Protocol, Score
 from ...exams import kind
 from ...scoring import FLAGGED, Numbers, Standing, columns
-from ...scoring.stats import MIN_CLUSTERS
-from .model import MAX_NOTES, MISSING, Cell, Cells, Table, nothing_marked, score_cell, simple_table
+from ...scoring.stats import MIN_CLUSTERS, Interval
+from .model import MISSING, Cell, Cells, Table, nothing_marked, score_cell, simple_table
 
 COLUMNS = (
     "exam", "reading", "painter", "strategy", "judge", "by", "category", "n", "coverage", "score", "value", "low",
@@ -46,9 +46,7 @@ def standing_tables(
     return tables or [nothing_marked()]
 
 
-def _under_one(
-    rows: Sequence[Standing], protocol: Protocol[Any], score: Score | None, detail: bool
-) -> Iterator[Table]:
+def _under_one(rows: Sequence[Standing], protocol: Protocol[Any], score: Score | None, detail: bool) -> Iterator[Table]:
     shown, unknown = _known(rows, protocol)
     remarks = notes(rows)
     if unknown:
@@ -97,7 +95,7 @@ def _table(rows: Sequence[Standing], scores: Sequence[Score], remarks: Sequence[
     apart = [n for n in range(1, len(rows)) if rows[n].control and not rows[n - 1].control]
     title = f"{first.exam} · judge {first.evaluator.told} · reading {first.reading}"
     above = [*first.evaluator.warnings, *first.compared.first]
-    return simple_table(title, heads, body, remarks, above=above, names=1 + placed, rules=apart, most=MAX_NOTES)
+    return simple_table(title, heads, body, remarks, above=above, names=1 + placed, rules=apart, details=details(rows))
 
 
 def _place(row: Standing, rows: Sequence[Standing]) -> str:
@@ -123,19 +121,28 @@ def notes(rows: Sequence[Standing]) -> list[str]:
             "decided: share of criteria this judge could decide. Where it abstains, a score is shown as "
             "least … most: its lowest and its highest possible value"
         )
-    valued = [interval for row in rows for interval in row.scores.values() if interval.value is not None]
-    if any(interval.low is None for interval in valued):
+    if any(interval.low is None for interval in _valued(rows)):
         remarks.append(f"no interval: fewer than {MIN_CLUSTERS} questions are too few for one")
+    return remarks
+
+
+def details(rows: Sequence[Standing]) -> list[str]:
+    """Return the notes for readers who want to know more: remarks of the exam, and how the judge was asked."""
+    remarks = []
     for remark in dict.fromkeys(remark for row in rows for remark in row.remarks):
         named = [row.name for row in rows if remark in row.remarks]
         remarks.append(remark if len(named) == len(rows) else f"{', '.join(named)}: {remark}")
-    if any(interval.low is not None for interval in valued):
+    if any(interval.low is not None for interval in _valued(rows)):
         remarks.append("[low, high]: 95% interval over questions")
     setup = rows[0].setup
     shown = {k: setup[k] for k in ("variant", "options", "args", "prompts") if setup.get(k)}
     if shown:
         remarks.append("asked: " + ", ".join(f"{key} {_words(value)}" for key, value in shown.items()))
     return remarks
+
+
+def _valued(rows: Sequence[Standing]) -> list[Interval]:
+    return [interval for row in rows for interval in row.scores.values() if interval.value is not None]
 
 
 def _coverage(rows: Sequence[Standing]) -> str:

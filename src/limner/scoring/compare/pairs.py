@@ -20,7 +20,6 @@ from ..stats import Interval, Parts, RankInterval, difference_interval, paired, 
 from .results import ONE_PAINTER, Comparison, Pair, Place, make_pair, with_corrected_p, with_verdicts
 
 
-
 def painters(
     exam: str,
     *,

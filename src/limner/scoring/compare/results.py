@@ -142,15 +142,25 @@ class Comparison(Plain):
         if pair.winner is None or gap.value is None:
             if not pair.differing and gap.value is not None:
                 return f"{two} are equal on {score.name} on every one of {gap.n} questions"
-            needed = pair.needed.value
-            about = f"; about {needed:,.0f} questions would be needed" if needed is not None else ""
-            about = about if pair.deciding_p is not None else f": {pair.verdict}"
+            about = self._needed(pair) if pair.deciding_p is not None else f": {pair.verdict}"
             return f"{two} cannot be told apart on {score.name} with {gap.n} questions{about}"
         ends = "" if gap.low is None else f"95% CI {gap.low:.{score.digits}f} to {gap.high:.{score.digits}f}; "
         by = f"{gap.value:.{score.digits}f}{' points' if score.top == 100 else ''}"
         p = pair.deciding_p or 0.0
         chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-        return f"{pair.first} beats {pair.second} on {score.name} by {by} ({ends}{gap.n} questions; {chance})"
+        sentence = f"{pair.first} beats {pair.second} on {score.name} by {by} ({ends}{gap.n} questions; {chance})"
+        return sentence if pair.gap == gap.value else sentence + self._needed(pair)
+
+    def _needed(self, pair: Pair) -> str:
+        """Return a phrase on the number of questions that would show the gap; empty if it is unknown."""
+        if pair.needed.value is None:
+            return ""
+        phrase = f"; about {pair.needed.value:,.0f} questions would be needed"
+        return (
+            phrase
+            if pair.gap == pair.difference.value
+            else f"{phrase} to show a gap of {pair.gap:.{self.score.digits}f}"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON, every number with its interval or its reason."""

@@ -59,7 +59,12 @@ def compiled(engine: str, tables: Mapping[str, str], folder: Path, preamble: str
     for number, (name, text) in enumerate(tables.items()):
         (folder / f"t{number}.tex").write_text(text, encoding="utf-8")
         inputs.append(rf"\typeout{{table {name}}}\input{{t{number}}}\clearpage")
-    lines = [rf"\documentclass[{options}]{{article}}", r"\usepackage{booktabs,xcolor,rotating}", preamble, r"\begin{document}"]
+    lines = [
+        rf"\documentclass[{options}]{{article}}",
+        r"\usepackage{booktabs,xcolor,rotating}",
+        preamble,
+        r"\begin{document}",
+    ]
     document = "\n".join([*lines, *inputs, r"\end{document}"])
     (folder / "all.tex").write_text(document, encoding="utf-8")
     command = [engine, "-interaction=nonstopmode", "-halt-on-error", "all.tex"]

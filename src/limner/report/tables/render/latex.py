@@ -1,7 +1,7 @@
 r"""Tables as LaTeX: booktabs, the best in bold, the second best underlined, published rows in grey.
 
 Nothing is scaled down: a table is set in ``\small`` if it fits the text width of the `article` class, otherwise in
-``\footnotesize``. If it is still too wide, it is turned onto a page of its own, in ``\scriptsize`` and without intervals.
+``\footnotesize``. If it is still too wide, it is turned onto a page of its own, in ``\scriptsize``, without intervals.
 If it does not fit that page either, its columns are divided among several tabulars, which repeat the row labels, and
 what is too high for a page continues in a further float with the same number.
 """
