@@ -202,7 +202,7 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
     say(f"{built.index}: {summary}, {built.seconds:.1f} s")
 
 
-@click.command("reproduce")
+@click.command("reproduce", cls=options.SectionedCommand)
 @click.argument("exam")
 @click.option("--item", "items", multiple=True, metavar="NAME", help="Only this table or figure, such as 'Table 2'.")
 @click.option(

@@ -222,7 +222,7 @@ def show_command(exam: str, id: str, form: str, **given: Any) -> None:
             say(f"steps: {file}", err=True)
 
 
-@click.command("export")
+@click.command("export", cls=options.SectionedCommand)
 @options.exam
 @options.only_painters
 @options.without
@@ -261,7 +261,7 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
             say(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)
 
 
-@click.command("modes")
+@click.command("modes", cls=options.SectionedCommand)
 @options.exam
 @click.option("--model", required=True, metavar="PROVIDER/MODEL", help="The chat model that sorts, or replay/FILE.")
 @click.option(
