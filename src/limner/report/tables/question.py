@@ -14,6 +14,7 @@ from PIL import Image, ImageDraw
 from ... import exams
 from ...core.errors import LostImage, StoreError, UsageError
 from ...core.evaluator import name_and_spec, row_name
+from ...core.exam import whole_tags
 from ...core.images import BadImage, flatten, font, prepare
 from ...judges.screening.screen import screen_drawings
 from ...scoring.groups import find_groups
@@ -101,7 +102,7 @@ def print_question(body: dict[str, Any]) -> None:
     out = console()
     out.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")
     out.print(Padding(escape(body["prompt"]), (0, 2)))
-    out.print("[dim]" + escape(" · ".join(f"{k}: {v}" for k, v in body["tags"].items())) + "[/dim]")
+    out.print("[dim]" + escape(" · ".join(f"{k}: {v}" for k, v in whole_tags(body["tags"]).items())) + "[/dim]")
     reference = _place(body["reference"], body["reference_path"]) if body["reference"] else "absent"
     out.print(f"[dim]reference image: {escape(reference)}[/dim]", soft_wrap=True)
     for drawing in body["drawings"]:
