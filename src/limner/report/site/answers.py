@@ -50,7 +50,7 @@ def _answer(table: JudgeTable, inventory: Inventory) -> tuple[dict[str, Any], bo
     score = headline(rows, inventory)
     evaluator = table.evaluator
     head: dict[str, Any] = {"way": table.number, "judge": table.name, "examined": evaluator.examined}
-    head |= {"certificate": table.certificate, "spec": evaluator.judge, **evaluator.warnings_json}
+    head |= {"certificate": table.certificate, **evaluator.warnings_json}
     head |= {"score": score.name if score else None, "questions": len(board.rows[0].compared.questions)}
     if score is None:
         return head | {"said": _no_headline(rows, inventory), "sure": [], "rows": [], "controls": []}, False

@@ -20,8 +20,7 @@
       marking.by = new Map(marks.map(([criterion, value, reason, verdict]) => [criterion, { value, reason, verdict }]));
     }
     found.drawings.sort((a, b) => a.p - b.p || a.seed - b.seed);
-    found.drawings.forEach((drawing, n) => {
-      drawing.n = n + 1;
+    found.drawings.forEach((drawing) => {
       drawing.markings = found.markings
         .filter((marking) => marking.d === drawing.d)
         .sort((a, b) => a.way - b.way || (a.repeat || 0) - (b.repeat || 0));

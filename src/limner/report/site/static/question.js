@@ -41,7 +41,7 @@
       <h2 id="prompt" class="hidden">Prompt</h2>
       <${Long}>${question.prompt}<//>
       ${graph &&
-      html`<details class="box">
+      html`<details class="box" open>
         <summary>What must be shown</summary>
         <${Graph} graph=${graph} entities=${entities} />
       </details>`}
@@ -59,7 +59,7 @@
     return html`<section class="card drawing reference" aria-labelledby="reference">
       <h3 id="reference">Reference</h3>
       ${reference && !reference.wrong
-        ? html`<a class="look" href=${L.large(reference)}>
+        ? html`<a class="still" href=${L.large(reference)}>
             <${Picture} picture=${reference} size=${size} boxes=${boxes} full alt="The reference image" />
           </a>`
         : html`<p class="soft">${reference ? html`Cannot be shown: <${Name}>${reference.wrong}<//>` : absent}</p>`}
@@ -80,7 +80,9 @@
         const count = L.tally(marking, drawing.criteria);
         return count && count.decided ? count.met / count.decided : -1;
       };
-      return order === "met" ? drawings.slice().sort((a, b) => met(b) - met(a)) : drawings;
+      const ordered = order === "met" ? drawings.slice().sort((a, b) => met(b) - met(a)) : drawings;
+      ordered.forEach((drawing, n) => (drawing.n = n + 1));
+      return ordered;
     }, [found, order, way]);
     const open = drawings.find((drawing) => drawing.d === params.d);
     const { reference } = question;
@@ -131,7 +133,7 @@
       ${way !== undefined &&
       html`<h2>Criteria</h2>
         <p class="soft">Choose a criterion to read the reasons. The numbers refer to the drawings above.</p>
-        <${Matrix} question=${question} drawings=${drawings} exam=${exam} way=${way} />`}
+        <${Matrix} question=${question} drawings=${shown} exam=${exam} way=${way} />`}
       ${open &&
       html`<${Closer}
         drawing=${open}
