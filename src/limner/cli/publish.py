@@ -162,8 +162,9 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
 @click.option(
     "--max-side", type=click.IntRange(320, 8192), metavar="PIXELS", help="Longest side of full-size pictures."
 )
+@click.option("--open", "shown", is_flag=True, help="Open the site in a browser.")
 @options.store
-def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **given: Any) -> None:
+def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown: bool, **given: Any) -> None:
     """Build a static site from a store; all its exams by default.
 
     It has leaderboards, painters, every question with all drawings and marks, a gallery, differences and failures. It
@@ -200,6 +201,8 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
     counts = {"exam": built.exams, "drawing": built.drawings, "new picture": built.pictures}
     summary = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
     say(f"{built.index}: {summary}, {built.seconds:.1f} s")
+    if shown:
+        click.launch(str(built.index))
 
 
 @click.command("reproduce", cls=options.SectionedCommand)
