@@ -381,7 +381,7 @@ def _column(figure: Figure, value: Value, part: Part, block: int, number: int) -
         over=over,
         path=path,
         words=figure.plain,
-        whole=part.tag is None and part.subset is None,
+        whole=part.subset is None and not isinstance(part.values, str) and len(part.values) == 1,
         better=better,
         block=block,
         figure=number,

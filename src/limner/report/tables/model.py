@@ -58,7 +58,7 @@ class Column:
         words: Whether it holds words rather than numbers.
         name: Whether these words belong to the row's name.
         prose: Whether these words are sentences, which may be broken into several lines.
-        whole: Whether its numbers are on all questions of the exam.
+        whole: Whether its numbers are on all questions of the exam or of the table, not on one category.
         notes: The numbers of the footnotes on the whole column.
         block: The index of its value; `figure` is the index of its figure.
     """
