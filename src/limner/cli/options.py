@@ -54,8 +54,10 @@ class SectionedCommand(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters and the option ``--help-all``."""
         about = "Show all options, also those that few people need, and exit."
-        how = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
-        return [*super().get_params(ctx), click.Option(["--help-all"], help=about, **how)]
+        option = click.Option(
+            ["--help-all"], help=about, is_flag=True, is_eager=True, expose_value=False, callback=_show_all
+        )
+        return [*super().get_params(ctx), option]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options section by section, those of no section first."""

@@ -195,9 +195,9 @@ def _drawn(
     question = max(whole, key=lambda q: (spread(q), -q))
     asked = inventory.questions[question]
     drawings = [
-        _tile(slot, met[slot.number], inventory, pictures)
+        _tile(whole[question][p], met[whole[question][p].number], inventory, pictures)
         for p in painters
-        if (slot := whole[question].get(p)) is not None
+        if p in whole[question]
     ]
     reference = pictures.small(asked.reference.sha256) if asked.reference else None
     return {"id": asked.id, "key": inventory.keys[question], "reference": reference, "drawings": drawings}

@@ -116,6 +116,9 @@ def notes(rows: Sequence[Standing]) -> list[str]:
     if any(row.coverage < 1 for row in rows):
         remarks.append(_coverage(rows))
     remarks += _screening(rows)
+    for remark in dict.fromkeys(remark for row in rows for remark in row.remarks):
+        named = [row.name for row in rows if remark in row.remarks]
+        remarks.append(remark if len(named) == len(rows) else f"{', '.join(named)}: {remark}")
     if any(row.all.bounds for row in rows):
         remarks.append(
             "decided: share of criteria this judge could decide. Where it abstains, a score is shown as "
@@ -127,11 +130,8 @@ def notes(rows: Sequence[Standing]) -> list[str]:
 
 
 def details(rows: Sequence[Standing]) -> list[str]:
-    """Return the notes for readers who want to know more: remarks of the exam, and how the judge was asked."""
+    """Return the notes for readers who want to know more: what intervals are, and how the judge was asked."""
     remarks = []
-    for remark in dict.fromkeys(remark for row in rows for remark in row.remarks):
-        named = [row.name for row in rows if remark in row.remarks]
-        remarks.append(remark if len(named) == len(rows) else f"{', '.join(named)}: {remark}")
     if any(interval.low is not None for interval in _valued(rows)):
         remarks.append("[low, high]: 95% interval over questions")
     setup = rows[0].setup
