@@ -78,7 +78,7 @@ def test_commands_and_python_api_are_documented_from_code(site: Path) -> None:
     assert [name for name in commands.commands if f'id="limner-{name}"' not in page] == []
 
 
-FINDS = {"download": "index", "data": "genexam", "key": "index", "budget": "cost", "resum": "store", "cost": "cost"}
+FINDS = {"download": "index", "data": "data", "key": "index", "budget": "cost", "resum": "store", "cost": "cost"}
 """What newcomers search for, as the index has it (``resum`` for resume), and a page with a heading that says it."""
 
 
