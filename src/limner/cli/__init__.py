@@ -81,6 +81,8 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 STORE = "limner.store"
 """The name under which a command's context keeps the address of its store."""
+EVERYDAY = ("demo", "run", "scores", "compare", "show", "report", "estimate", "doctor")
+"""The commands that help lists first."""
 COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
 _FILES = {"Draw and mark": "run", "Judges": "certify", "First steps": "demo", "People": "study", "Models": "cost"}
 """The module with a group's commands, if its name differs from the group's."""
@@ -116,11 +118,14 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, without loading any."""
+        """Write the list of commands, without loading any: those of every day first, then the others by group."""
         width = max(map(len, COMMANDS))
-        for group, inside in GROUPS.items():
-            with formatter.section(group):
-                formatter.write_dl([(name.ljust(width), help) for name, help in inside.items()])
+        groups = {"Every day": EVERYDAY} | {group: tuple(inside) for group, inside in GROUPS.items()}
+        for group, names in groups.items():
+            shown = [name for name in names if group == "Every day" or name not in EVERYDAY]
+            if shown:
+                with formatter.section(group):
+                    formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in shown])
 
 
 def damage_message(url: str | None) -> str | None:

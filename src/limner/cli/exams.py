@@ -70,7 +70,7 @@ def exam_command() -> None:
 PAGE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("prove")
+@click.command("prove", cls=options.SectionedCommand)
 @click.argument("exam")
 @options.judge_options
 @click.option("--seed", default=0, show_default=True, help="Seed of the places of the corruptions.")
@@ -142,7 +142,7 @@ def _write(path: Path, page: str) -> None:
 exam_command.add_command(prove)
 
 
-@click.command("stats")
+@click.command("stats", cls=options.SectionedCommand)
 @click.argument("exam")
 @options.only_painters
 @options.without

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path)
-OTHER_SECTION = "Other options"
+OWN_SECTION = "Options"
 """The section for options that no other section names."""
 PLACEHOLDER = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
 
@@ -45,15 +46,27 @@ def _names(match: re.Match[str]) -> str:
 
 
 class SectionedCommand(click.Command):
-    """A command whose help groups its options in sections and ends with examples, as ``help.toml`` defines."""
+    """A command whose help groups its options in sections and ends with examples, as ``help.toml`` defines.
+
+    ``--help`` leaves out options that few people need; ``--help-all`` shows all.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters and the option ``--help-all``."""
+        about = "Show all options, also those that few people need, and exit."
+        option = click.Option(
+            ["--help-all"], help=about, is_flag=True, is_eager=True, expose_value=False, callback=_show_all
+        )
+        return [*super().get_params(ctx), option]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options section by section, those of no section last."""
-        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in _load_help()["sections"]}
+        """Write the options section by section, those of no section first."""
         titles = {name: title for title, names in _load_help()["sections"].items() for name in names}
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in (OWN_SECTION, *_load_help()["sections"])}
+        rare = () if ctx.meta.get(ALL) else _load_help()["rare"]
         for param in self.get_params(ctx):
-            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
-                sections.setdefault(titles.get(param.name or "", OTHER_SECTION), []).append(record)
+            if isinstance(param, click.Option) and param.name not in rare and (record := param.get_help_record(ctx)):
+                sections[titles.get(param.name or "", OWN_SECTION)].append(record)
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
@@ -61,12 +74,25 @@ class SectionedCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples; each command stays on one line, ready to copy."""
-        with formatter.section("Examples"):
-            for about, words in _load_help()["examples"].get(self.name, {}).items():
-                formatter.write(f"{'':>{formatter.current_indent}}{about}:\n")
-                formatter.write(f"{'':>{formatter.current_indent + 2}}{words}\n")
+        if examples := _load_help()["examples"].get(self.name):
+            with formatter.section("Examples"):
+                for about, words in examples.items():
+                    formatter.write(f"{'':>{formatter.current_indent}}{about}:\n")
+                    formatter.write(f"{'':>{formatter.current_indent + 2}}{words}\n")
 
 
+ALL = "limner.help_all"
+"""Whether help shows all options, in a context's ``meta``."""
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+    if given:
+        ctx.meta[ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+@cache
 def _load_help() -> dict[str, Any]:
     import tomllib
 
@@ -222,6 +248,7 @@ def form_option(*forms: str, default: str | None = "table", help: str | None = N
 
 
 form = form_option("table", "json", "csv", "md", "latex")
+notes = click.option("--notes", is_flag=True, help="Show all notes below tables, not only the three that matter most.")
 table_or_json = form_option("table", "json")
 
 

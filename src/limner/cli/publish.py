@@ -39,6 +39,10 @@ PLOT_OPTIONS = {"by": ("categories", "heatmap", "people"), "question": ("drawing
 @click.option("--intervals/--no-intervals", default=True, show_default=True, help="Show intervals.")
 @click.option("--study", metavar="NAME", help="Compare judges with the people of this study.")
 @click.option("--section", metavar="TITLE", help="Only this section of a table with sections, such as Biology.")
+@options.notes
+@click.option(
+    "--full", is_flag=True, help="Show everything: the release's leaderboards, intervals in all columns, all notes."
+)
 @options.form_option(
     "table", "json", "csv", "md", "latex", "html", default=None,
     help="By default the format of --output, otherwise table.",
@@ -62,11 +66,11 @@ def table_command(name: str | None, **given: Any) -> None:
     layout = find(name)
     source = click.get_current_context().get_parameter_source("store")
     named = source is not click.core.ParameterSource.DEFAULT
-    choice = {key: given[key] for key in ("published", "intervals", "reading", "exam", "section", "study")}
+    choice = {key: given[key] for key in ("published", "intervals", "reading", "exam", "section", "study", "full")}
     # The default store need not exist.
     which = {"store": given["store"] if named else None, "on": given["on"], **options.group_filters(given)}
     table = api.table(name, **choice, **which)
-    _write(table, given["form"], given["output"])
+    _write(table.with_details() if given["notes"] else table, given["form"], given["output"])
     if all(row.published for sheet in table.flat for row in sheet.rows()):
         rest = "published figures only" if any(any(sheet.rows()) for sheet in table.flat) else "nothing to show"
         say(f"limner: {given['store']} has no marks for {layout.key}; {rest}", err=True)
@@ -201,7 +205,7 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown:
         click.launch(str(built.index))
 
 
-@click.command("reproduce")
+@click.command("reproduce", cls=options.SectionedCommand)
 @click.argument("exam")
 @click.option("--item", "items", multiple=True, metavar="NAME", help="Only this table or figure, such as 'Table 2'.")
 @click.option(

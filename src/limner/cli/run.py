@@ -102,7 +102,7 @@ def import_command(
     sys.exit(3 if imported.failures else 0)
 
 
-@click.command("rate")
+@click.command("rate", cls=options.SectionedCommand)
 @options.exam
 @click.option(
     "--as", "baseline", required=True, type=click.Choice(["score", "arena", "wiscore"]),

@@ -126,6 +126,15 @@ class Exam(Generic[R]):
         return {question.id: question for question in self.questions}
 
 
+def whole_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return the tags without numbered parts of another one, which repeat it.
+
+    >>> whole_tags({"taxonomy": "Biology/Cells", "taxonomy1": "Biology", "taxonomy2": "Cells", "level": "easy"})
+    {'taxonomy': 'Biology/Cells', 'level': 'easy'}
+    """
+    return {tag: value for tag, value in tags.items() if (base := tag.rstrip("0123456789")) == tag or base not in tags}
+
+
 @dataclass(frozen=True)
 class Selection:
     """A selection of questions. All conditions must hold; ``sample`` is applied after them, ``limit`` last.

@@ -98,7 +98,7 @@ def _wording(kind: Kind[Any], evaluator: Evaluator) -> list[str]:
         file = release.file if (release := release_of(kind)) else "file"
         return [f"prompts in the release's own wording ({file}, {evaluator.wording[:4]})"]
     if not is_shipped(kind, evaluator.setup):
-        return [f"prompts in another wording ({evaluator.wording[:4]})"]
+        return ["prompts in another wording"]
     return ["prompts in Limner's wording"]
 
 

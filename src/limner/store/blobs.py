@@ -80,6 +80,11 @@ class Blobs:
             kind, why = DamagedImage, f"is damaged: {name} under {self.root} has {len(data):,} bytes of another hash"
         raise kind(f"image {sha256} {why}; `limner verify --repair` looks for it elsewhere")
 
+    def path(self, sha256: str | None) -> str | None:
+        """Return the path of an image's file; None if there is none, or if images are in a bucket."""
+        names = [f"{sha256[:2]}/{sha256}.{suffix}" for suffix in SUFFIXES.values()] if sha256 else []
+        return next((str(path) for name in names if (path := Path(self.root) / name).is_file()), None)
+
     def each(self, hashes: Iterable[str]) -> Iterator[tuple[str, bytes | LostImage]]:
         """Yield each hash with the image's bytes or its error, in order; several images are read in parallel."""
 

@@ -285,6 +285,12 @@ def _tags(source: StoreSource) -> list[Mapping[str, str]]:
     return [row.question.tags for rows in source.rows for row in rows]
 
 
+def overall(source: StoreSource) -> Grid:
+    """Return the score over all questions."""
+    cells = quantities(source.field, source.score)
+    return source.grid({"all questions": cells}, score_with_scale(source.score), source.score.top)
+
+
 def categories(source: StoreSource) -> Grid:
     """Return the score by category."""
     return by_tag(source, _category(source))

@@ -166,7 +166,7 @@ class Checklist:
             names = {judge for step in steps.values() for judge in step.judges}
             which["judges"] = [evaluator.id for evaluator in self.evaluators if evaluator.judge in names]
         exam = self.asked.name if self.there else None
-        return TableChoice(reading=self.reading, exam=exam, section=wants.item.section, which=which, **how)
+        return TableChoice(reading=self.reading, exam=exam, section=wants.item.section, which=which, full=True, **how)
 
 
 def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -> Checklist:

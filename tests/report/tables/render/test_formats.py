@@ -136,8 +136,9 @@ def test_latex_is_balanced_with_rows_of_equal_width(table: Table) -> None:
 
 
 def test_latex_marks_best_second_notes_and_coverage() -> None:
-    text = latex.render(nasty())
-    # Where a table is too wide for a page, intervals stand below.
+    # Where a table is too wide for a page, and too high for a turned one, intervals are below.
+    (sheet,) = nasty().sheets
+    text = latex.render(replace(nasty(), sheets=(replace(sheet, blocks=sheet.blocks * 8),)))
     assert r"\textcolor{gray}{\textbf{10.0}} &" in text
     assert r"\textcolor{gray}{{\scriptsize {[}5.0, 15.0{]}}} &" in text
     assert r"\underline{1.0 \ldots{} 2.0}" in text
