@@ -207,6 +207,10 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
     "painter of your own, as in `limner run`. Repeatable.",
 )  # fmt: skip
 @click.option(
+    "--painter-arg", "painter_args", multiple=True, metavar="KEY=VALUE",
+    help="An option of the painters named by MODEL=SPEC, or one that a row requires, such as lora=FILE. Repeatable.",
+)  # fmt: skip
+@click.option(
     "-S", "strategy_options", multiple=True, metavar="ROLE=SPEC",
     help="A model to use in strategies in place of the paper's, such as planner=openai/gpt-6-sol. Repeatable.",
 )  # fmt: skip
@@ -282,6 +286,7 @@ def _make_request(exam: str, given: dict[str, Any]) -> Reproduction:
         **{name: given[name] for name in names},
         strategy_options=options.parse_pairs(given["strategy_options"], "-S"),
         judge_args=options.parse_values(given["judge_args"], "--judge-arg"),
+        painter_args=options.parse_values(given["painter_args"], "--painter-arg"),
         selection=options.make_selection(given),
         selection_words=tuple(words),
     )

@@ -69,6 +69,11 @@ def _fitting(paper: Sequence[Preset], group: Group) -> Sequence[Preset]:
     return sampled if sampled and _starts(group, SAMPLED) else paper
 
 
+def drawn_elsewhere(group: Group) -> bool:
+    """Return whether a group's drawings were imported or are finished pictures of a folder."""
+    return group.entries[0].drawing.origin == "import" or _starts(group, ELSEWHERE)
+
+
 def _starts(group: Group, words: Sequence[str]) -> bool:
     return group.spec.partition("/")[0] in words
 
@@ -109,7 +114,7 @@ def _drawn(preset: Preset, group: Group) -> list[str]:
     first = group.entries[0].drawing
     if group.control:
         return []
-    if first.origin == "import" or _starts(group, ELSEWHERE):
+    if drawn_elsewhere(group):
         return [f"drawn elsewhere: {' and '.join(named)} not known"] if named else []
     differences = []
     seeds = sorted({entry.drawing.seed for entry in group.entries})

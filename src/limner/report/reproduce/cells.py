@@ -69,12 +69,14 @@ class TableCounter:
     Attributes:
         steps: The steps by the paper's name of the row, by judge in tables of judges, by both with a judge per column.
         labels: Evaluator's id -> its label in tables.
+        elsewhere: The painters whose drawings were made elsewhere.
         limited: Whether rows without a step are not requested, and not counted.
     """
 
     layout: Layout
     steps: Mapping[tuple[str, str], StepState]
     labels: Mapping[str, str]
+    elsewhere: frozenset[str] = frozenset()
     limited: bool = False
 
     def count(self, table: Table, sections: Sequence[Section | None]) -> CellCount:
@@ -126,14 +128,15 @@ class TableCounter:
         return next((row for row in mine if step is not None and self.is_of(step, row.about)), None)
 
     def is_of(self, step: StepState, about: Mapping[str, str]) -> bool:
-        """Return whether a row of the store is the one that a step makes, or an imported one of the same name."""
+        """Return whether a row of the store is the one that a step makes, or drawn elsewhere under its name."""
         names = {self.labels[id] for id in step.evaluators if id in self.labels}
         if self.layout.rows == "judges":
             return about.get("evaluator") in names
         if _made_by(step, about):
             return about.get("evaluator") in names
-        same = plain_name(without_options(about.get("painter", ""))) == plain_name(step.step.row.name)
-        return same and about.get("judge") in step.judges
+        painter = about.get("painter", "")
+        same = plain_name(without_options(painter)) == plain_name(step.step.row.name)
+        return same and painter in self.elsewhere and about.get("judge") in step.judges
 
     def _agreeing(self, table: Table) -> CellCount:
         """Count the numbers of agreement between people and judges, without matching them by name."""

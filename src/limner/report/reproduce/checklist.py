@@ -19,6 +19,7 @@ from ...running.progress import SHOWN, Progress
 from ...running.runner import Runner
 from ...running.setup import load_exam_or_data
 from ...scoring import Group
+from ...scoring.deviations import drawn_elsewhere
 from ...scoring.entries import evaluators_of
 from ...scoring.groups import find_groups, stored_exam
 from ...store import Store
@@ -29,7 +30,7 @@ from ..paper.holdings import plain_name
 from ..paper.schema import JUDGES
 from .cells import CellCount, ItemRequest, RequestedCell, TableCounter, count_rows, one_cell, request_of, row_names
 from .request import PaperList, Reproduction, chosen_items, paper_list
-from .rows import RowFinder, row_finder
+from .rows import RowFinder, StoredPainter, row_finder
 from .steps import Planner, RunStep, StepState, make_step
 
 
@@ -142,7 +143,7 @@ class Checklist:
         }  # fmt: skip
 
     def groups_of(self, step: StepState) -> list[Group]:
-        """Return the store's groups for a step's row; if there are none, imported ones with the row's name."""
+        """Return the store's groups for a step's row; if there are none, those drawn elsewhere under its name."""
         exact = [
             group
             for group in self.groups
@@ -152,7 +153,9 @@ class Checklist:
         return exact or [
             group
             for group in self.groups
-            if plain_name(without_options(group.painter)) == name and group.judge in step.judges
+            if drawn_elsewhere(group)
+            and plain_name(without_options(group.painter)) == name
+            and group.judge in step.judges
         ]
 
     def covered(self, step: StepState) -> float:
@@ -186,7 +189,7 @@ def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -
     finder = row_finder(
         listing, names, asked.painters, loaded_settings, exams.kind(kind).all_presets,
         judge=asked.judge, judges=asked.other_judges, helpers=asked.strategy_options,
-        stored=_stored_names(asked, store, stored),
+        stored=_stored_painters(asked, store) if stored else (), painter_args=asked.painter_args,
     )  # fmt: skip
     reading = asked.reading or str(exams.kind(kind).preset(listing.preset).get("reading", "careful"))
     planner = Planner(asked, listing, store, loaded_settings, loaded, why)
@@ -229,11 +232,14 @@ def _there(asked: Reproduction, store: Store) -> bool:
     return True
 
 
-def _stored_names(asked: Reproduction, store: Store, stored: bool) -> dict[str, set[str]]:
-    names: dict[str, set[str]] = {}
-    for drawing in load_drawings(store, asked.name) if stored else ():
-        names.setdefault(drawing.spec, set()).add(drawing.painter)
-    return names
+def _stored_painters(asked: Reproduction, store: Store) -> list[StoredPainter]:
+    painters = {
+        (drawing.label, drawing.spec, drawing.strategy): StoredPainter(
+            drawing.painter, drawing.spec, drawing.strategy, drawing.options
+        )
+        for drawing in load_drawings(store, asked.name)
+    }
+    return [painters[key] for key in sorted(painters)]
 
 
 def _steps(wants: ItemRequest, finder: RowFinder) -> dict[RequestedCell, RunStep]:
@@ -282,7 +288,9 @@ def _cells(
     layout = layout.model_copy(update={"boards": ()})
     table = build(layout, store if stored else None, choice, checklist.exam)
     labels = {evaluator.id: evaluator.label for evaluator in checklist.evaluators}
-    return TableCounter(layout, steps, labels, checklist.finder.only is not None).count(table, wants.sections)
+    elsewhere = frozenset(group.painter for group in checklist.groups if drawn_elsewhere(group))
+    counter = TableCounter(layout, steps, labels, elsewhere, checklist.finder.only is not None)
+    return counter.count(table, wants.sections)
 
 
 def _by_judge(wants: ItemRequest) -> bool:

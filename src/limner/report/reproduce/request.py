@@ -28,6 +28,7 @@ class Reproduction:
     Attributes:
         exam: The exam as in `limner run`: an installed exam, ``sample/NAME``, or the path of an exam.toml.
         painters: The only rows: ``MODEL`` or ``MODEL=SPEC`` for a model of the paper, ``[NAME=]SPEC`` for another.
+        painter_args: Options of the painters named by ``MODEL=SPEC``, and those that rows require.
         strategy_options: The models that replace the paper's in strategies, by role, such as ``planner``.
         judges: The replacements of judges: ``SPEC`` for the preset's judge, ``NAME=SPEC`` for another of the paper.
         judge_args: The arguments of calls to the judge, in place of the preset's.
@@ -41,6 +42,7 @@ class Reproduction:
     store: str = DEFAULT
     data: Path | None = None
     painters: tuple[str, ...] = ()
+    painter_args: Mapping[str, Any] = field(default_factory=dict)
     strategy_options: Mapping[str, str] = field(default_factory=dict)
     judges: tuple[str, ...] = ()
     judge_args: Mapping[str, Any] = field(default_factory=dict)
@@ -114,6 +116,7 @@ class PaperRow(StrictModel):
         strategy: The strategy; `strategy_options` are its models and numbers.
         preset: The exam's preset, if it is not the list's.
         painter_args: Options of the painter.
+        requires: Options of the painter that only the user can name, each with the reason.
         cannot: The reason why no command can make it.
         note: A note for the reader on how it is made here.
     """
@@ -123,6 +126,7 @@ class PaperRow(StrictModel):
     strategy_options: dict[str, str] = Field(default_factory=dict)
     preset: str | None = None
     painter_args: dict[str, Any] = Field(default_factory=dict)
+    requires: dict[str, str] = Field(default_factory=dict)
     cannot: str | None = None
     note: str | None = None
 

@@ -132,7 +132,7 @@ class Planner:
 
     def state(self, step: RunStep, items: tuple[str, ...]) -> StepState:
         """Return the state of a step; drawings that an earlier step will make are not counted again."""
-        state = StepState(step, self.command(step), items=items)
+        state = StepState(step, self.command(step), judges=self._judges(step), items=items)
         if step.cannot is not None or self.loaded is None:
             return replace(state, why=step.cannot or self.why, command="" if step.cannot else state.command)
         plan, why = self._planned(step)
@@ -149,6 +149,10 @@ class Planner:
         how: dict[str, Any] = {"label": label, "strategy": strategy, "judges": judges, "why": why}
         able = plan if why is None else None
         return replace(state, **how, plan=able, evaluators=backlog.setups, found=tuple(lines))
+
+    def _judges(self, step: RunStep) -> tuple[str, ...]:
+        preset = exams.kind(self.asked.kind).preset(step.row.preset or None)
+        return tuple(self._asking(step)["judges"] or ([preset["judge"]] if "judge" in preset else []))
 
     def _planned(self, step: RunStep) -> tuple[Plan | None, str | None]:
         """Return the plan and what this machine lacks for it; if probes are missing, it is planned without them."""
