@@ -86,14 +86,15 @@ class Backlog:
     def by_arm(self) -> list[int]:
         """The number of drawings of each arm of the plan."""
         plan = self.plan
-        if plan.shard is not None:
+        if plan.shard is not None or plan.only_drawings is not None:
             counts = Counter(id(slot.arm) for _, slot in self._wanted_slots())
             return [counts[id(arm)] for arm in plan.arms]
         each = sum(1 for _ in self.questions)
         return [each * plan.seeds for _ in plan.arms]
 
     def _here(self, id: str) -> bool:
-        return self.plan.shard is None or self.plan.shard.has(id)
+        plan = self.plan
+        return (plan.only_drawings is None or id in plan.only_drawings) and (plan.shard is None or plan.shard.has(id))
 
     def slots(self) -> Iterator[Slot]:
         """Yield the drawings of the plan question by question, loading stored ones in chunks."""

@@ -80,6 +80,8 @@ class Plan:
         seeds: Drawings per question and painter.
         repeats: Markings per drawing and judge.
         draw: Whether to draw at all, or mark what the store has.
+        only_painters: The painters whose stored drawings are used; None for all.
+        only_drawings: The ids of the only drawings to make and mark; None for all.
         first_seed: The seed of the first drawing; the others follow.
         options: The exam's drawing options.
         budget: Dollars that this run may spend; with a purse, that all runs sharing it may spend.
@@ -105,6 +107,7 @@ class Plan:
     budget: float | None = None
     limits: Mapping[str, Limits] = field(default_factory=dict)
     only_painters: frozenset[str] | None = None
+    only_drawings: frozenset[str] | None = None
     whole: Exam[Any] | None = None
     chosen_arms: Sequence[Arm] = ()
     probes: Sequence[Probe] = ()

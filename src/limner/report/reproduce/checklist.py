@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -210,7 +211,7 @@ def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -
     items = []
     for each, steps in zip(wants, wanted, strict=True) if counted else ():
         mine = {key: states[step.key] for key, step in steps.items()}
-        by_hand = tuple(_by_hand(each, asked))
+        by_hand = tuple(_by_hand(each, asked, mine.values()))
         items.append(ItemState(each, _cells(checklist, each, mine, store), mine, by_hand))
     return replace(checklist, items=tuple(items))
 
@@ -243,10 +244,10 @@ def _stored_painters(asked: Reproduction, store: Store) -> list[StoredPainter]:
 
 
 def _steps(wants: ItemRequest, finder: RowFinder) -> dict[RequestedCell, RunStep]:
-    steps = {}
+    steps, study = {}, wants.item.people if wants.item.sampled else None
     for key, (name, judge) in wants.wants.items():
         if finder.wanted(name):
-            steps[key] = make_step(finder.find(name), finder.judge(judge) if judge else None, wants.item.sample)
+            steps[key] = make_step(finder.find(name), finder.judge(judge) if judge else None, study)
     if wants.own:
         steps |= {(row.name, ""): make_step(row) for row in finder.mine()}
     return steps
@@ -260,11 +261,11 @@ def _states(
     items: dict[str, list[str]] = {}
     for each, mine in zip(wants, steps, strict=True):
         for step in mine.values():
-            needed = [make_step(step.row), step] if step.marks and step.cannot is None else [step]
+            needed = [make_step(step.row), step] if (step.marks or step.study) and step.cannot is None else [step]
             for needed_step in needed:
                 by_key.setdefault(needed_step.key, needed_step)
                 items.setdefault(needed_step.key, []).append(each.item.name)
-    order = sorted(by_key, key=lambda key: by_key[key].marks)
+    order = sorted(by_key, key=lambda key: by_key[key].marks or by_key[key].study is not None)
     return {key: planner.state(by_key[key], tuple(dict.fromkeys(items[key]))) for key in order}
 
 
@@ -297,12 +298,14 @@ def _by_judge(wants: ItemRequest) -> bool:
     return wants.layout is not None and any(part.values == JUDGES for part in wants.layout.columns)
 
 
-def _by_hand(wants: ItemRequest, asked: Reproduction) -> list[str]:
+def _by_hand(wants: ItemRequest, asked: Reproduction, steps: Iterable[StepState]) -> list[str]:
     item = wants.item
     commands = [word.format(exam=asked.exam, store=asked.store) for word in item.by_hand]
     if item.people is not None:
-        made = f"limner study new {item.people} --exam {asked.exam} --design {item.people} --store {asked.store}"
-        commands.append(made)
+        words = ["limner", "study", "new", item.people, "--exam", asked.exam, "--design", item.people]
+        names = dict.fromkeys(step.label for step in steps if step.label) if item.rows else ()
+        words += [word for name in names for word in ("--painter", name)]
+        commands.append(shlex.join([*words, "--store", asked.store]))
     return commands
 
 
@@ -371,7 +374,9 @@ def run_steps(
         if step.plan is None:
             outcome.not_run.append((step, step.why or "its questions are unknown"))
             continue
-        plan = replace(step.plan, **how, change_purse=change_purse and not outcome.progress)
+        # The drawings of a study are known once the steps before have drawn.
+        made = step.plan if step.step.study is None else checklist.planner.plan(step.step)
+        plan = replace(made, **how, change_purse=change_purse and not outcome.progress)
         runner = Runner(plan, checklist.planner.store, budget=shared)
         try:
             runner.check()

@@ -160,10 +160,10 @@ class PaperItem(StrictModel):
         rows: The rows that it needs; by default all published rows of the layout.
         rows_of: A layout whose published rows are needed.
         judges: The judges that mark the rows, from the list's judges; by default the preset's judge.
-        sample: The number of questions that the paper sampled for it, if not the whole exam.
         ablation: Whether it compares ways of drawing or marking.
         cannot: The reason why no command can make it.
-        people: The design of the study whose people it needs.
+        people: The design of the study whose people it needs; a study is named after its design.
+        sampled: Whether judges other than the preset's mark only the drawings of that study.
         by_hand: Further commands to run by hand, with ``{exam}`` and ``{store}``.
         note: A note for the reader.
     """
@@ -176,10 +176,10 @@ class PaperItem(StrictModel):
     rows: tuple[str, ...] = ()
     rows_of: str | None = None
     judges: tuple[str, ...] = ()
-    sample: int | None = Field(default=None, gt=0)
     ablation: bool = False
     cannot: str | None = None
     people: str | None = None
+    sampled: bool = False
     by_hand: tuple[str, ...] = ()
     note: str = ""
 
@@ -199,6 +199,8 @@ class PaperItem(StrictModel):
             raise ValueError("it needs a layout, plots, or a reason in cannot")
         if not (self.title or self.layout):
             raise ValueError("it needs a title or a layout")
+        if self.sampled and self.people is None:
+            raise ValueError("sampled needs people: the design of the study")
         return self
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ... import exams
-from ...core.errors import UsageError
+from ...core.errors import StoreError, UsageError
+from ...core.evaluator import row_name
 from ...core.exam import Exam, Selection
 from ...core.settings import Settings
 from ...evidence.backends import Measuring
@@ -19,6 +20,9 @@ from ...running.estimate import Estimate, Markings, estimate, total
 from ...running.plan import Plan
 from ...running.setup import Asking, make_plan
 from ...store import Store
+from ...study.design import find_design
+from ...study.new import study_drawings
+from ...study.sampling import cell_name
 from .request import PaperJudge, PaperList, Reproduction
 from .rows import WantedRow
 
@@ -32,12 +36,13 @@ class RunStep:
 
     Attributes:
         judge: The judge in place of the preset's.
+        study: The study whose drawings alone are marked.
         cannot: Why it cannot be run.
     """
 
     row: WantedRow
     judge: PaperJudge | None = None
-    sample: int | None = None
+    study: str | None = None
 
     @property
     def cannot(self) -> str | None:
@@ -53,14 +58,14 @@ class RunStep:
     def key(self) -> str:
         """A key that identifies the step, whichever tables need it."""
         row = self.row if self.cannot else replace(self.row, name="")
-        return repr((row, self.judge, self.sample))
+        return repr((row, self.judge, self.study))
 
 
-def make_step(row: WantedRow, judge: PaperJudge | None = None, sample: int | None = None) -> RunStep:
-    """Return a step; the preset's judge marks the whole row, without sampling."""
+def make_step(row: WantedRow, judge: PaperJudge | None = None, study: str | None = None) -> RunStep:
+    """Return a step; the preset's judge marks the whole row, others only the drawings of the study, if one is named."""
     if row.cannot is not None or judge is None or judge == PaperJudge():
         return RunStep(row)
-    return RunStep(row, judge, sample)
+    return RunStep(row, judge, study)
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,7 @@ class Planner:
         label, strategy = backlog.label(arm.painter), arm.strategy.name
         if (label, strategy) in self._drawn or step.marks:
             lines = [line for line in lines if line.role in ROLES_AFTER_DRAWING]
-        elif step.sample is None:
+        elif step.study is None:
             self._drawn.add((label, strategy))
         judges = tuple(judge.name for judge in plan.judges)
         how: dict[str, Any] = {"label": label, "strategy": strategy, "judges": judges, "why": why}
@@ -170,6 +175,8 @@ class Planner:
         """Return the plan of a step; `how` is passed to `limner.running.plan.Plan`."""
         row = step.row
         plan = self._made(step, Asking(**self._asking(step), preset=row.preset), **how)
+        if step.study is not None:
+            plan = self._sampled(step.study, plan)
         if not step.marks:
             return plan
         preset = exams.kind(self.asked.kind).preset(row.preset)
@@ -178,9 +185,7 @@ class Planner:
         return replace(plan, judges=self._made(step, own).judges)
 
     def _made(self, step: RunStep, asking: Asking, **how: Any) -> Plan:
-        row, selection = step.row, self.asked.selection
-        if step.sample is not None and selection == Selection() and self.loaded is not None:
-            selection = replace(selection, sample=min(step.sample, len(self.loaded[1].questions)))
+        row = step.row
         return make_plan(
             self.asked.exam,
             self.store,
@@ -188,13 +193,24 @@ class Planner:
             user_settings=self.settings,
             painters=() if row.word is None else (row.word,),
             asking=asking,
-            selection=selection,
+            selection=self.asked.selection,
             painter_options=row.painter_args,
             strategies=() if row.strategy is None else (row.strategy,),
             strategy_options=row.strategy_options,
             measuring=self.measuring if self._measures else None,
             **how,
         )
+
+    def _sampled(self, study: str, plan: Plan) -> Plan:
+        """Return the plan for the drawings of a study alone; until they are drawn, for as many questions."""
+        (arm,) = plan.arms
+        row = row_name(Backlog(plan, self.store).label(arm.painter), arm.strategy.name)
+        try:
+            return replace(plan, only_drawings=study_drawings(self.store, self.asked.exam, study, [row]))
+        except (UsageError, StoreError):
+            design = find_design(study, exams.kind(self.asked.kind)).sample
+            cells = {cell_name(question.tags, design.cross) for question in plan.exam.questions}
+            return replace(plan, exam=plan.exam.select(Selection(limit=design.size or len(cells) * (design.each or 0))))
 
     @property
     def measuring(self) -> Measuring | None:
@@ -227,10 +243,7 @@ class Planner:
         words += [*_pairs("--judge-arg", asking["args"]), *_pairs("-O", asking["options"])]
         measured = self.measuring.words if self.measuring else {}
         words += [word for name, value in measured.items() for word in (f"--{name}", value)]
-        if asked.selection_words:
-            words += asked.selection_words
-        elif step.sample is not None:
-            words += ["--sample", str(step.sample)]
+        words += [*asked.selection_words, *(["--study", step.study] if step.study else [])]
         if not step.marks and asked.data is not None:
             words += ["--data", str(asked.data)]
         elif not step.marks and self.loaded is None:
