@@ -35,6 +35,7 @@ def run_command(exam: str, **given: Any) -> None:
 @options.devices
 @options.strategies
 @options.exam_options
+@options.prompts
 @running.questions
 @running.drawings
 @running.all_run_options

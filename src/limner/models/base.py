@@ -12,8 +12,6 @@ from ..core.asks import Contract, Part, Reply, Unreadable
 
 BYTES_PER_TOKEN, PICTURE_TOKENS = 4, 800
 """Rules of thumb, for estimates."""
-TURNS = 3
-"""Requests in all before a reply counts as unreadable."""
 RESENT = 50_000
 """Characters of an unreadable reply that are sent back with the objection."""
 
@@ -78,7 +76,7 @@ async def complete(
     earlier: list[tuple[str, str]] = []
     keys: list[str] = []
     cost: float | None = 0.0
-    for turn in range(1, TURNS + 1):
+    for turn in range(1, contract.tries + 1):
         try:
             text, key, price = await model.turn(shown, tuple(earlier), context, calls)
         except Fault as fault:

@@ -13,6 +13,7 @@ from ..calls import Calls, Fault, Limits, digest
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
 from ..core.images import Preparer
+from ..core.prompts import Prompts
 from ..core.settings import parse_value
 from ..evidence.probe import Probe
 from ..judges import Judge
@@ -84,6 +85,8 @@ class Plan:
         only_drawings: The ids of the only drawings to make and mark; None for all.
         first_seed: The seed of the first drawing; the others follow.
         options: The exam's drawing options.
+        drawing_prompts: The templates of the prompts for painters, if they are not the shipped ones.
+        least_side: The least width and height of a drawing, in pixels; a smaller one is a fault. Controls are exempt.
         budget: Dollars that this run may spend; with a purse, that all runs sharing it may spend.
         purse: The purse in the store that this run spends from; see `limner.calls.purse`.
         change_purse: Whether `budget` replaces a different limit of the purse.
@@ -104,6 +107,8 @@ class Plan:
     draw: bool = True
     first_seed: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
+    drawing_prompts: Prompts | None = None
+    least_side: int = 0
     budget: float | None = None
     limits: Mapping[str, Limits] = field(default_factory=dict)
     only_painters: frozenset[str] | None = None

@@ -24,6 +24,7 @@ from ..core.protocol import READINGS
 from ..evidence.backends import Measuring, open_probes
 from ..evidence.probe import OcrProbe, evidence_names
 from ..exams import ExamSource, Kind
+from ..exams.released import drawing_prompts
 from ..judges import Judge, make_variant, open_judge, setup_id, with_members
 from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, add_devices, open_painter, painter_args
@@ -118,6 +119,7 @@ def make_plan(
     preset = kind.preset(asking.preset)
     asking, how["options"] = _split(asking, kind, preset)
     how.setdefault("first_seed", preset.get("seed", 0))
+    how.setdefault("least_side", preset.get("least_side", 0))
     if preset:
         # A preset asks as the authors did, with exactly the bytes that their release sends.
         user_settings = user_settings.with_exact_images()
@@ -130,6 +132,8 @@ def make_plan(
         return open_model(spec, args, user_settings, images)
 
     if draw:
+        if asking.prompts is not None and painters:
+            how["drawing_prompts"] = drawing_prompts(kind, asking.prompts)
         usual, given = preset.get("painter_args", {}), painter_options or {}
         opened = [open_one(word, painter_args(word, usual, given, user_settings)) for word in painters]
         names = [painter.name for painter in opened]
