@@ -255,7 +255,7 @@ def _print_notes(plan: Plan, asking: Asking) -> None:
     from ..painters import FolderPainter
     from ..running.setup import preset_deviations
 
-    notes = list(plan.exam.notes)
+    notes = [*plan.exam.notes, *plan.notes]
     for painter in plan.painters:
         if isinstance(painter, FolderPainter):
             same = painter.collisions()

@@ -94,6 +94,7 @@ class Plan:
         shard: The part of the plan to run; None for all of it.
         batch: Whether to use batches, which cost less.
         batch_wait: The most seconds to wait for batches; None for no limit.
+        notes: What the user should know before the run starts.
         images: Prepares the pictures that are sent, with a cache shared by all participants.
     """
 
@@ -123,6 +124,7 @@ class Plan:
     batch: bool = False
     batch_wait: float | None = None
     images: Preparer | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def arms(self) -> Sequence[Arm]:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core.evaluator import Evaluator
-from ..exams import Kind
+from ..core.evaluator import Evaluator, without_options
+from ..exams import Kind, preset_painter_args
 from ..exams.released import RELEASE, is_shipped, release_of
 from ..painters.diffusers.options import ALIASES
 from .entries import Group
@@ -108,7 +108,8 @@ def _wording(kind: Kind[Any], evaluator: Evaluator) -> list[str]:
 
 
 def _drawn(preset: Preset, group: Group) -> list[str]:
-    args = {ALIASES.get(name, name): value for name, value in preset.get("painter_args", {}).items()}
+    usual = preset_painter_args(preset, without_options(group.painter), group.spec)
+    args = {ALIASES.get(name, name): value for name, value in usual.items()}
     size = args.pop("size", None)
     named = ["seed"] * ("seed" in preset) + [*args] + ["size"] * (size is not None)
     first = group.entries[0].drawing

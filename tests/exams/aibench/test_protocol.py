@@ -172,7 +172,7 @@ def test_remarks_list_unread_answers_and_ratings() -> None:
 
 def test_remarks_name_aesthetics_backend() -> None:
     def told(backend: str) -> list[str]:
-        return PROTOCOL.remarks([row([1] * 5, {"aesthetics": {"value": 51.0, "backend": backend}}, (1024, 1024))])
+        return PROTOCOL.remarks([row([1] * 5, {"aesthetics": {"value": 51.0, "backend": backend}})])
 
     assert told("unipercept/1.0.3 iaa model=x") == ["aesthetics rated by unipercept, as in the paper"]
     (said,) = told("model:openai/gpt-5 prompt=0123")

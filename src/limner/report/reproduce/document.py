@@ -353,8 +353,9 @@ def _replacements(checklist: Checklist, step: StepState) -> list[str]:
     for role, spec in row.strategy_options.items():
         if spec != written.strategy_options.get(role, spec):
             replaced.append(f"{role} {spec} instead of {written.strategy_options[role]}")
+    preset = exams.kind(checklist.asked.kind).preset(listing.preset)
     for what in ("regions", "aesthetics"):
-        given, paper = getattr(checklist.asked, what), getattr(listing, what)
+        given, paper = getattr(checklist.asked, what), preset.get(what)
         if given is not None and paper is not None and given != paper:
             replaced.append(f"{what} by {given} instead of {paper}")
     return replaced

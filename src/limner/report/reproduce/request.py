@@ -209,14 +209,11 @@ class PaperList(StrictModel):
 
     Attributes:
         preset: The preset with which rows are drawn and marked.
-        regions: The paper's region counter; `aesthetics` is its probe of aesthetics.
         rows: The rows by the paper's names.
         judges: The judges by the paper's names; in tables of judges as ``NAME / SHOWN``, with what they were shown.
     """
 
     preset: str = "paper"
-    regions: str | None = None
-    aesthetics: str | None = None
     rows: dict[str, PaperRow] = Field(default_factory=dict)
     judges: dict[str, PaperJudge] = Field(default_factory=dict)
     items: tuple[PaperItem, ...] = Field(min_length=1)

@@ -215,8 +215,9 @@ class Planner:
     @property
     def measuring(self) -> Measuring | None:
         """The measurements, with the paper's probes or the user's replacements."""
-        regions = self.asked.regions or self.listing.regions
-        aesthetics = self.asked.aesthetics or self.listing.aesthetics
+        preset = exams.kind(self.asked.kind).preset(self.listing.preset)
+        regions = self.asked.regions or preset.get("regions")
+        aesthetics = self.asked.aesthetics or preset.get("aesthetics")
         return Measuring(regions=regions, aesthetics=aesthetics) if regions or aesthetics else None
 
     def _asking(self, step: RunStep) -> dict[str, Any]:
