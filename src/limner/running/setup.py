@@ -164,7 +164,7 @@ def make_plan(
 
 
 def _with_release(asking: Asking, kind: Kind[Any], user_settings: settings.Settings) -> tuple[Asking, list[str]]:
-    """Return the judge settings in the words of the release's clone if its preset is named, or a note on a missing one."""
+    """Return the judge settings in the words of the release's clone, or a note if its preset is named and no clone."""
     release = release_of(kind)
     if asking.preset != RELEASE or asking.prompts is not None or release is None:
         return asking, []
