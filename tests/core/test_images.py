@@ -429,3 +429,16 @@ def test_fast_form_gives_same_picture_with_different_bytes(format: str) -> None:
         ours, theirs = (np.asarray(decode(one.parts[1]), dtype=float) for one in (quick, exact))
         assert np.abs(ours - theirs).mean() < 3
         assert prepare(data, None, other) == prepare(data, None, form)  # There is nothing to scale.
+
+
+@pytest.mark.parametrize("size", [(40, 30), (2000, 1500)])
+def test_grey_images_are_sent_as_grey_jpegs(size: tuple[int, int]) -> None:
+    from PIL import Image
+
+    drawing = Image.linear_gradient("L").resize(size)
+    sent = Image.open(io.BytesIO(images.prepare(images.encode_png(drawing), 768).parts[1]))
+    assert (sent.format, sent.mode) == ("JPEG", "L")
+    as_released = drawing if max(size) <= 768 else drawing.resize((768, 576), Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    as_released.save(buffer, format="JPEG")
+    assert images.prepare(images.encode_png(drawing), 768).parts[1] == buffer.getvalue()

@@ -18,7 +18,7 @@ from ..store import Store
 from ..store.records import Drawing, kind_of, load_drawings, load_questions
 from .answers import RANK, Click, is_done, save_clicks
 from .design import StudyDesign
-from .exchange import Row, read_rows, read_thing, shown_order
+from .exchange import Row, drawing_name, read_rows, read_thing, shown_order
 from .forms import CHOICE, FIRST, SECOND, SKIP, TIE
 from .label_studio import read_annotations
 from .open import OpenStudy, open_study, places_of
@@ -274,6 +274,9 @@ class RatedExam:
         """
         id = str(row["id"])
         drawings = self._finder.fitting({"id": id, "painter": str(name), "strategy": strategy, "seed": seed})
+        if len(drawings) > 1 and strategy is None:
+            # A painter's direct drawings have its bare name, which the rows of its other strategies begin with.
+            drawings = [drawing for drawing in drawings if drawing_name(drawing) == str(name)] or drawings
         if len(drawings) == 1:
             return drawings[0]
         if not drawings:
