@@ -103,7 +103,7 @@ def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], rated: RatedExam
             raise DataError("a row has no rater", file=rated.file, line=line)
         try:
             if study.design.unit == "pair":
-                first, second = (rated.drawing(row, line, row[side]).id for side in ("first", "second"))
+                first, second = (rated.drawing(row, line, row[side], whole=True).id for side in ("first", "second"))
                 item = items.get(tuple(sorted((first, second))))
                 drawing = first
             else:
@@ -266,16 +266,19 @@ class RatedExam:
         drawings = [drawing for drawing in load_drawings(store, exam) if drawing.question_hash in self.questions]
         self._finder = DrawingFinder(drawings, file.parent, BY_SLOT)
 
-    def drawing(self, row: Row, line: int, name: Any, strategy: Any = None, seed: Any = None) -> Drawing:
+    def drawing(
+        self, row: Row, line: int, name: Any, strategy: Any = None, seed: Any = None, *, whole: bool = False
+    ) -> Drawing:
         """Return the one drawing of the row's question by this painter.
+
+        If `whole`, the name is that of a row, with the strategy: a painter's bare name is that of its direct drawings.
 
         Raises:
             DataError: There is none, or there are several; says what to do.
         """
         id = str(row["id"])
         drawings = self._finder.fitting({"id": id, "painter": str(name), "strategy": strategy, "seed": seed})
-        if len(drawings) > 1 and strategy is None:
-            # A painter's direct drawings have its bare name, which the rows of its other strategies begin with.
+        if len(drawings) > 1 and whole:
             drawings = [drawing for drawing in drawings if drawing_name(drawing) == str(name)] or drawings
         if len(drawings) == 1:
             return drawings[0]
@@ -318,7 +321,7 @@ def _shown(rows: Sequence[tuple[int, Row]], rated: RatedExam, unit: str) -> dict
     for line, row in rows:
         id = str(row["id"])
         if unit == "pair":
-            pair = [rated.drawing(row, line, row[side]).id for side in ("first", "second")]
+            pair = [rated.drawing(row, line, row[side], whole=True).id for side in ("first", "second")]
             groups.setdefault((id, " ".join(sorted(pair))), pair)
             continue
         drawing = rated.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
