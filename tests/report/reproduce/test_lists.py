@@ -105,7 +105,7 @@ def test_row_options_are_accepted_by_their_painters(kind: str, store: Store) -> 
 
 
 def test_item_needs_title_and_layout_plots_or_reason() -> None:
-    with pytest.raises(ValueError, match="needs a layout, plots, or a reason"):
+    with pytest.raises(ValueError, match="needs a layout, plots, a page, or a reason"):
         PaperItem(name="Table 9", title="x")
     with pytest.raises(ValueError, match="needs a title"):
         PaperItem(name="Table 9", cannot="x")

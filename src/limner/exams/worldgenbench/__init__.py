@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from .. import Kind
+from .analysis import PLOTS
 from .data import ChecklistRubric, read, write
 from .protocol import WorldGenBench
 
@@ -18,6 +19,7 @@ WORLDGENBENCH = Kind(
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",
     paper=_HERE / "paper",
+    plots=PLOTS,
     statistics={"items": lambda question: len(question.rubric.checklist)},
     recipe=_HERE / "recipe",
     write=write,

@@ -141,12 +141,33 @@ class PaperJudge(StrictModel):
 
 
 class PaperPlot(StrictModel):
-    """A plot for a figure."""
+    """A plot for a figure.
+
+    Attributes:
+        where: For a plot of drawings, the tags of the question that it shows.
+        nth: The number of that question among those with the tags, from 1.
+        each: A tag for each of whose values the drawings of a question are shown, instead of one question.
+    """
 
     plot: str
     score: str | None = None
     by: str | None = None
     part: str = ""
+    where: dict[str, str] = Field(default_factory=dict)
+    nth: int = Field(default=1, ge=1)
+    each: str | None = None
+
+
+class PaperCategories(StrictModel):
+    """A list of categories in a file of the paper folder, with a column ``count``.
+
+    Attributes:
+        file: The file's name without its suffix.
+        tags: Column of the file -> the tag of which it has values.
+    """
+
+    file: str
+    tags: dict[str, str]
 
 
 class PaperItem(StrictModel):
@@ -157,6 +178,8 @@ class PaperItem(StrictModel):
         title: The title; by default the layout's.
         layout: The table's layout in `limner.report.paper`; `section` limits it to one section.
         plots: The plots for a figure.
+        page: Where the site shows the same, for a figure that is set from questions.
+        categories: A list of categories that the paper prints, with the number of questions of each.
         rows: The rows that it needs; by default all published rows of the layout.
         rows_of: A layout whose published rows are needed.
         judges: The judges that mark the rows, from the list's judges; by default the preset's judge.
@@ -173,6 +196,8 @@ class PaperItem(StrictModel):
     layout: str | None = None
     section: str | None = None
     plots: tuple[PaperPlot, ...] = ()
+    page: str | None = None
+    categories: PaperCategories | None = None
     rows: tuple[str, ...] = ()
     rows_of: str | None = None
     judges: tuple[str, ...] = ()
@@ -195,8 +220,8 @@ class PaperItem(StrictModel):
 
     @model_validator(mode="after")
     def _whole(self) -> PaperItem:
-        if not (self.layout or self.plots or self.cannot):
-            raise ValueError("it needs a layout, plots, or a reason in cannot")
+        if not (self.layout or self.plots or self.page or self.categories or self.cannot):
+            raise ValueError("it needs a layout, plots, a page, or a reason in cannot")
         if not (self.title or self.layout):
             raise ValueError("it needs a title or a layout")
         if self.sampled and self.people is None:

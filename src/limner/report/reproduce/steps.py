@@ -37,12 +37,14 @@ class RunStep:
     Attributes:
         judge: The judge in place of the preset's.
         study: The study whose drawings alone are marked.
+        questions: The ids of the only questions that are needed; all if empty.
         cannot: Why it cannot be run.
     """
 
     row: WantedRow
     judge: PaperJudge | None = None
     study: str | None = None
+    questions: tuple[str, ...] = ()
 
     @property
     def cannot(self) -> str | None:
@@ -58,13 +60,15 @@ class RunStep:
     def key(self) -> str:
         """A key that identifies the step, whichever tables need it."""
         row = self.row if self.cannot else replace(self.row, name="")
-        return repr((row, self.judge, self.study))
+        return repr((row, self.judge, self.study, self.questions))
 
 
-def make_step(row: WantedRow, judge: PaperJudge | None = None, study: str | None = None) -> RunStep:
+def make_step(
+    row: WantedRow, judge: PaperJudge | None = None, study: str | None = None, questions: tuple[str, ...] = ()
+) -> RunStep:
     """Return a step; the preset's judge marks the whole row, others only the drawings of the study, if one is named."""
     if row.cannot is not None or judge is None or judge == PaperJudge():
-        return RunStep(row)
+        return RunStep(row, questions=() if row.cannot else questions)
     return RunStep(row, judge, study)
 
 
@@ -146,7 +150,9 @@ class Planner:
         backlog, (arm,) = Backlog(plan, self.store), plan.arms
         lines = estimate(plan, self.store, self.settings, self._markings)
         label, strategy = backlog.label(arm.painter), arm.strategy.name
-        if (label, strategy) in self._drawn or step.marks:
+        if step.questions:
+            pass  # Priced by itself, whichever other items need the row.
+        elif (label, strategy) in self._drawn or step.marks:
             lines = [line for line in lines if line.role in ROLES_AFTER_DRAWING]
         elif step.study is None:
             self._drawn.add((label, strategy))
@@ -193,7 +199,7 @@ class Planner:
             user_settings=self.settings,
             painters=() if row.word is None else (row.word,),
             asking=asking,
-            selection=self.asked.selection,
+            selection=Selection(ids=step.questions) if step.questions else self.asked.selection,
             painter_options=row.painter_args,
             strategies=() if row.strategy is None else (row.strategy,),
             strategy_options=row.strategy_options,
@@ -244,7 +250,8 @@ class Planner:
         words += [*_pairs("--judge-arg", asking["args"]), *_pairs("-O", asking["options"])]
         measured = self.measuring.words if self.measuring else {}
         words += [word for name, value in measured.items() for word in (f"--{name}", value)]
-        words += [*asked.selection_words, *(["--study", step.study] if step.study else [])]
+        words += ["--ids", ",".join(step.questions)] if step.questions else asked.selection_words
+        words += ["--study", step.study] if step.study else []
         if not step.marks and asked.data is not None:
             words += ["--data", str(asked.data)]
         elif not step.marks and self.loaded is None:
