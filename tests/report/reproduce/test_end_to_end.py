@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from limner import exams
 from limner.report.reproduce.document import find_browser
 from limner.report.reproduce.request import paper_list
 from tests.cli.invoke import Said, limner
@@ -77,7 +78,7 @@ PAPERS = {
          "-S", f"coder={JUDGES[0]}", "--aesthetics", JUDGES[0],
          *judged("Qwen2.5-VL-72B", "Qwen3.5-397B", "GPT-5.1")),
         ("Table 3", "Table 4", "Table A1"),
-        ("Figure 3", "Figure 6", "Figure A4"),
+        ("Figure 3", "Figure 6", "Figure A6"),
     ),
 }  # fmt: skip
 
@@ -94,6 +95,8 @@ def shop(
 ) -> tuple[BilledImages, ExaminerServer]:
     """Both services with all counts at nought, and a folder whose settings name them."""
     images, examiner = services
+    # The fake service draws small pictures.
+    monkeypatch.setitem(exams.kind("aibench").all_presets["paper"], "least_side", 0)
     images.reset()
     examiner.reset()
     monkeypatch.chdir(tmp_path)

@@ -183,7 +183,8 @@ class Checklist:
         if layout is not None and layout.rows == "painters" and not _by_judge(wants):
             names = {judge for step in steps.values() for judge in step.judges}
             which["judges"] = [evaluator.id for evaluator in self.evaluators if evaluator.judge in names]
-        exam = self.asked.name if self.there else None
+        # The training part is a build's, under the build's own name.
+        exam = self.asked.name if self.there and (layout is None or layout.rows != "training") else None
         return TableChoice(reading=self.reading, exam=exam, section=wants.item.section, which=which, **how)
 
 

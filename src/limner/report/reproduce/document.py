@@ -26,7 +26,7 @@ from ..tables.render import rendered
 from ..tables.render.html import escape, fragment, fragments
 from .cells import CellCount
 from .checklist import Checklist, ItemState
-from .figures import categories_table, figures_of
+from .figures import Figure, categories_table, figures_of
 from .request import PaperRow
 from .steps import StepState
 
@@ -152,19 +152,25 @@ def _published(checklist: Checklist, name: str) -> Table | None:
 
 
 def _figures(checklist: Checklist, item: ItemState, folder: Path, made: dict[tuple[Any, ...], str]) -> Iterator[str]:
-    if item.not_made is not None:
-        yield f"<p>Not drawn: {escape(item.not_made)}.</p>"
-        return
-    try:
+    if not item.wants.wants or any(map(checklist.groups_of, item.steps.values())):
         for figure in figures_of(checklist, item):
-            if figure.key not in made:
-                file = f"{FIGURES}/{_slug(f'{item.wants.item.name} {figure.part}')}.svg"
-                plot(figure.plot.plot, [checklist.asked.exam], folder / file, figure.choice)
-                made[figure.key] = file
-            words = f"{figure.part} {find_plot(figure.plot.plot).about}".strip()
-            yield f'<p><a href="{made[figure.key]}"><img alt="{escape(words)}" src="{made[figure.key]}"></a></p>'
-    except LimnerError as error:
-        yield f"<p>Not drawn: {escape(str(error))}.</p>"
+            yield f"<p>{_figure(checklist, item, figure, folder, made)}</p>"
+    elif item.not_made is not None:
+        yield f"<p>Not drawn: {escape(item.not_made)}.</p>"
+
+
+def _figure(
+    checklist: Checklist, item: ItemState, figure: Figure, folder: Path, made: dict[tuple[Any, ...], str]
+) -> str:
+    if figure.key not in made:
+        file = f"{FIGURES}/{_slug(f'{item.wants.item.name} {figure.part}')}.svg"
+        try:
+            plot(figure.plot.plot, [checklist.asked.exam], folder / file, figure.choice)
+        except LimnerError as error:
+            return f"{escape(figure.part)} Not drawn: {escape(str(error))}."
+        made[figure.key] = file
+    words = f"{figure.part} {find_plot(figure.plot.plot).about}".strip()
+    return f'<a href="{made[figure.key]}"><img alt="{escape(words)}" src="{made[figure.key]}"></a>'
 
 
 def _differences(checklist: Checklist) -> Iterator[str]:

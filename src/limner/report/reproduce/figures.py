@@ -70,19 +70,12 @@ def _chosen(plot: PaperPlot, exam: Exam[Any]) -> dict[str, str]:
 
 
 def figures_of(checklist: Checklist, item: ItemState) -> Iterator[Figure]:
-    """Yield an item's plots with the choice of rows, judge and question for each.
-
-    Raises:
-        LimnerError: The exam has no question that a plot shows.
-    """
+    """Yield an item's plots with the choice of rows, judge and question for each."""
     for plot in item.wants.item.plots:
         if checklist.exam is None or not is_gallery(plot):
             yield Figure(plot, _choice(checklist, item, plot), plot.part)
             continue
-        questions = _chosen(plot, checklist.selected)
-        if not questions:
-            raise LimnerError("the questions chosen have none that it shows")
-        for part, question in questions.items():
+        for part, question in _chosen(plot, checklist.selected).items():
             yield Figure(plot, _choice(checklist, item, plot, question), part)
 
 
@@ -100,8 +93,11 @@ def categories_table(checklist: Checklist, item: PaperItem) -> Table:
 
 def why_not_made(checklist: Checklist, item: ItemState) -> str | None:
     """Return why one of an item's plots cannot be made from the store; None if all can."""
+    figures = list(figures_of(checklist, item))
+    if len({figure.plot.model_dump_json() for figure in figures}) < len(item.wants.item.plots):
+        return "the exam, or the questions chosen, have none that it shows"
     try:
-        for figure in figures_of(checklist, item):
+        for figure in figures:
             if not checklist.there and figure.plot.plot != DATA:
                 return "the store has no drawings yet"
             find_plot(figure.plot.plot).frame(checklist.asked.exam, figure.choice)
