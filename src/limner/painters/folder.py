@@ -49,9 +49,9 @@ class FolderPainter(FreePainter):
         groups = [files for files in self._folded.values() if len(files) > 1]
         return [[_printable(file.relative_to(self._root)) for file in files] for files in groups]
 
-    def missing(self, ids: Iterable[str]) -> list[str]:
-        """Return the questions without a file."""
-        return [id for id in ids if not self._files(id)]
+    def lacks(self, question: str) -> bool:
+        """Return whether a question has no file."""
+        return not self._files(question)
 
     def _files(self, id: str) -> list[Path]:
         tagged = [self._folded.get(f"{tag}/{id}".casefold(), []) for tag in self.tags.get(id, ())]
@@ -66,7 +66,7 @@ class FolderPainter(FreePainter):
         """
         folded_ids = {id.casefold() for id in exam_ids}
         free = [name for name in self._exact if name.casefold() not in folded_ids and len(self._exact[name]) == 1]
-        matches = match_names(self.missing(wanted), free)
+        matches = match_names(filter(self.lacks, wanted), free)
         files = {name: self._exact[name][0].relative_to(self._root) for name in matches}
         return [(files[name].as_posix(), f"{id}{files[name].suffix}") for name, id in matches.items()]
 

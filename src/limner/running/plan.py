@@ -19,7 +19,7 @@ from ..evidence.probe import Probe
 from ..judges import Judge
 from ..judges import setup_id as setup_id
 from ..painters import Painter, Painting, PaintRequest
-from ..painters.base import FreePainter
+from ..painters.base import FinishedImages, FreePainter
 from ..store.records import Drawing
 from ..strategies import DIRECT_STRATEGY, Strategy, known_options, open_strategy
 from ..strategies.base import OpenModel
@@ -80,6 +80,7 @@ class Plan:
         remeasured: Evidence that is measured even if imported results have a value.
         seeds: Drawings per question and painter.
         repeats: Markings per drawing and judge.
+        require_all: Whether a question without an image in a folder is a failure; otherwise it is left out.
         draw: Whether to draw at all, or mark what the store has.
         only_painters: The painters whose stored drawings are used; None for all.
         only_drawings: The ids of the only drawings to make and mark; None for all.
@@ -106,6 +107,7 @@ class Plan:
     concurrency: int = 64
     retry_failed: bool = False
     draw: bool = True
+    require_all: bool = False
     first_seed: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
     drawing_prompts: Prompts | None = None
@@ -130,6 +132,12 @@ class Plan:
     def arms(self) -> Sequence[Arm]:
         """Every painter with every strategy that it uses."""
         return self.chosen_arms or [Arm(painter) for painter in self.painters]
+
+    def without_image(self, painter: Painter) -> list[str]:
+        """Return the questions for which a painter that hands in finished images has none."""
+        if not isinstance(painter, FinishedImages):
+            return []
+        return [question.id for question in self.exam.questions if painter.lacks(question.id)]
 
     @property
     def models(self) -> list[str]:
