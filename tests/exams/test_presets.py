@@ -32,10 +32,15 @@ def test_mmmg_counts_regions_as_the_paper_or_says_how_instead(store: Store, monk
     assert plan.probes[0].name.startswith("classical")
 
     opened: list[str] = []
-    monkeypatch.setattr("limner.running.setup.open_probe", lambda name, word, *_: opened.append(word) or Named())
+
+    def open_probe(name: str, word: str, *_: object) -> Named:
+        opened.append(word)
+        return Named()
+
+    monkeypatch.setattr("limner.running.setup.open_probe", open_probe)
     monkeypatch.setattr("limner.running.setup.open_probes", lambda needs, uses, wanted, *_: [wanted.regions])
     plan = planned(store, "mmmg", "paper", "control/blank")
-    assert (opened, list(plan.probes), plan.notes) == (["sam2.1-large"], ["sam2.1-large"], ())
+    assert [opened, *map(list, (plan.probes, plan.notes))] == [["sam2.1-large"], ["sam2.1-large"], []]
 
 
 class Named:

@@ -176,9 +176,9 @@ def _with_release(asking: Asking, kind: Kind[Any], user_settings: settings.Setti
 
 def _preset_probes(
     asking: Asking, preset: Mapping[str, Any], wanted: Measuring, user_settings: settings.Settings, images: Preparer
-) -> tuple[dict[str, str], list[str]]:
+) -> tuple[dict[str, Any], list[str]]:
     """Return the backends that a preset names and that can work here, and a note on each that cannot."""
-    words, notes = {}, list[str]()
+    words, notes = dict[str, Any](), list[str]()
     for name in (name for name in EVIDENCE if name in preset and name not in wanted.words):
         try:
             assert open_probe(name, preset[name], user_settings, images, OcrProbe()).name

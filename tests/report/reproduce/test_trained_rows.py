@@ -13,11 +13,11 @@ from limner.core.faults import Fault
 from limner.evidence.backends import Measuring
 from limner.painters import Painting, PaintRequest
 from limner.painters.diffusers.painter import DiffusersPainter
+from limner.painters.diffusers.text_encoding import SEPARATOR
 from limner.report.reproduce import Reproduction, make_checklist
 from limner.report.reproduce.document import differences
 from limner.running.setup import Asking
 from limner.store import Store
-from limner.strategies.rewrite import SEPARATOR
 from tests.support import picture
 
 ROW = "FLUX-Reason (R1)"

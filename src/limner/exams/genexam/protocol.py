@@ -236,7 +236,8 @@ def _mark(criterion: str, place: str, entry: Any, key: str, top: int | None) -> 
     if top is None:
         if not isinstance(value, int | float) or not isfinite(value):
             raise Unreadable(f"{place} must be a number, not {value!r}"[:200])
-        return Mark(criterion, int(value) if value == int(value) else value, text_in(entry, "reasoning"))
+        number: Any = int(value) if value == int(value) else value
+        return Mark(criterion, number, text_in(entry, "reasoning"))
     if isinstance(value, bool) and top == 1:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or value not in range(top + 1):
