@@ -106,8 +106,9 @@ def import_command(
 @click.command("rate")
 @options.exam
 @click.option(
-    "--as", "baseline", required=True, type=click.Choice(["score", "arena", "wiscore"]),
-    help="score: a number for each drawing; arena: the better of two, in both orders; wiscore: WISE's score.",
+    "--as", "baseline", required=True, type=click.Choice(["score", "looks", "arena", "wiscore"]),
+    help="score: a number for each drawing; looks: one for its looks alone; arena: the better of two, in both orders; "
+    "wiscore: WISE's score.",
 )  # fmt: skip
 @click.option(
     "--judge",
