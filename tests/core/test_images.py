@@ -474,3 +474,16 @@ with ThreadPoolExecutor(3) as pool:
     list(pool.map(lambda _: prepare(data, 1024), range(3)))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
+
+
+@pytest.mark.parametrize("size", [(40, 30), (2000, 1500)])
+def test_grey_images_are_sent_as_grey_jpegs(size: tuple[int, int]) -> None:
+    from PIL import Image
+
+    drawing = Image.linear_gradient("L").resize(size)
+    sent = Image.open(io.BytesIO(images.prepare(images.encode_png(drawing), 768).parts[1]))
+    assert (sent.format, sent.mode) == ("JPEG", "L")
+    as_released = drawing if max(size) <= 768 else drawing.resize((768, 576), Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    as_released.save(buffer, format="JPEG")
+    assert images.prepare(images.encode_png(drawing), 768).parts[1] == buffer.getvalue()

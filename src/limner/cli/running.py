@@ -109,7 +109,15 @@ first_seed = click.option(
 )
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
 repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="Markings per drawing.")
-questions = combine_options(options.data, options.store, options.selection)
+questions = combine_options(
+    options.data,
+    options.store,
+    options.selection,
+    click.option(
+        "--study", metavar="NAME",
+        help="Only the drawings of this study, or those that the exam's design of this name would sample.",
+    ),
+)  # fmt: skip
 drawings = combine_options(seeds, first_seed)
 plan_options = combine_options(
     options.strategies, options.judge_options, options.measuring, questions, drawings, repeats
@@ -229,6 +237,12 @@ def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, dr
         "require_all": given.get("require_all", False),
         **({} if given.get("seed") is None else {"first_seed": given["seed"]}),
     }
+    if given.get("study") is not None:
+        from ..core.evaluator import name_and_spec
+        from ..study.new import study_drawings
+
+        names = [name_and_spec(word)[0] for word in given["painters"]]
+        words["only_drawings"] = study_drawings(store, exam, given["study"], names)
     return api.plan(exam, store, data=given["data"], selection=options.make_selection(given), **words, **how)
 
 
@@ -250,7 +264,7 @@ def _print_notes(plan: Plan, asking: Asking) -> None:
     from ..painters import FolderPainter
     from ..running.setup import preset_deviations
 
-    notes = list(plan.exam.notes)
+    notes = [*plan.exam.notes, *plan.notes]
     for painter in plan.painters:
         if isinstance(painter, FolderPainter):
             same = painter.collisions()

@@ -219,11 +219,22 @@ class PixelRoom:
 _room = PixelRoom(MAX_PIXELS)
 
 
-def decode_checked(data: bytes, least: int | None = None) -> tuple[Image, bool]:
-    """Return the image, and whether all viewers show its bytes identically; for `least` see `_open_upright`."""
+def decode_checked(data: bytes, least: int | None = None, *, grey: bool = False) -> tuple[Image, bool]:
+    """Return the image, and whether all viewers show its bytes identically; for `least` see `_open_upright`.
+
+    If `grey`, a grey image stays grey.
+    """
     with _open_upright(data, least) as (opened, upright):
         same = upright is opened and not getattr(opened, "is_animated", False) and _is_opaque(opened)
-        return flatten(upright), same and opened.mode in ("RGB", "RGBA", "L", "LA", "P", "1")
+        kept = grey and upright.mode == "L" and not upright.has_transparency_data
+        return upright.copy() if kept else flatten(upright), same and opened.mode in (
+            "RGB",
+            "RGBA",
+            "L",
+            "LA",
+            "P",
+            "1",
+        )
 
 
 def make_thumbnail(data: bytes, side: int, info: ImageInfo | None = None) -> Image:
@@ -359,11 +370,11 @@ def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> Prep
     Args:
         data: The image's bytes.
         max_side: The maximum length of the longer side; larger images are scaled down, smaller ones are kept.
-        form: ``jpeg`` flattens and encodes. ``native`` sends the bytes unchanged if format and size allow it and all
-            services decode them identically, otherwise a PNG: images with an EXIF rotation, transparency, animation
-            or print colours may be shown differently by others. With the prefix ``quick-``, images are decoded at
-            lower resolution, scaled with a shorter filter and, as PNG, compressed less: the result looks the same but
-            has different bytes.
+        form: ``jpeg`` flattens and encodes; greys stay grey, as the releases send them. ``native`` sends the bytes
+            unchanged if format and size allow it and all services decode them identically, otherwise a PNG: images
+            with an EXIF rotation, transparency, animation or print colours may be shown differently by others. With
+            the prefix ``quick-``, images are decoded at lower resolution, scaled with a shorter filter and, as PNG,
+            compressed less: the result looks the same but has different bytes.
     """
     info = inspect(data)
     with _room.take(info):
@@ -375,7 +386,7 @@ def _prepare(data: bytes, info: ImageInfo, max_side: int | None, form: ImageForm
     longer = max(info.width, info.height)
     fits = max_side is None or longer <= max_side
     least = int(QUICK_GAP * max_side) if quick and max_side is not None and not fits else None
-    image, same = decode_checked(data, least)
+    image, same = decode_checked(data, least, grey=form == "jpeg")
     if native and fits and same and info.format in WEB_FORMATS:
         return _url(data, WEB_FORMATS[info.format], image)
     if not fits:

@@ -38,8 +38,20 @@ class Prompts:
     def __init__(self, shipped: Path, own: Path | None = None, released: Mapping[str, Template] | None = None) -> None:
         self.shipped, self.own, self.released = shipped, own, dict(released or {})
         self._read = {name: template.text for name, template in self.released.items()}
-        if own is not None and not own.is_dir():
+        if own is not None:
+            self._check(own)
+
+    def _check(self, own: Path) -> None:
+        """Check that every file of the user's folder replaces a template; hidden files are ignored."""
+        if not own.is_dir():
             raise UsageError(f"--prompts {own}: no such folder")
+        names = sorted(path.name for path in self.shipped.glob("*.md"))
+        files = [path.name for path in own.iterdir() if path.is_file() and not path.name.startswith(".")]
+        unknown = sorted(set(files) - set(names))
+        if unknown:
+            raise UsageError(
+                f"--prompts {own}: {unknown[0]} is not a prompt template; templates are: {', '.join(names)}"
+            )
 
     def text(self, name: str) -> str:
         """Return the template called `name`, preferably from the user's folder; it is read once."""

@@ -208,6 +208,7 @@ class Settings(StrictModel):
         usual: Facts common to all models of such a service, by service.
         panels: Panels of judges, by name.
         rewrites: Switches for prompt rewriting, by service or wire format, then by pattern of model names.
+        releases: The folders with the user's clones of exams' releases, by exam.
     """
 
     providers: dict[str, Provider]
@@ -218,6 +219,7 @@ class Settings(StrictModel):
     usual: dict[str, PainterFacts] = Field(default_factory=dict)
     panels: dict[str, PanelFacts] = Field(default_factory=dict)
     rewrites: dict[str, dict[str, RewriteSwitch]] = Field(default_factory=dict)
+    releases: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod

@@ -138,8 +138,10 @@ class Recovery:
         folder = self._folder(drawing.spec)
         if folder is None or drawing.image is None:
             return False
+        file = (drawing.notes or {}).get("file")
+        name = Path(file).with_suffix("").as_posix() if file else drawing.question_id
         try:
-            data = await asyncio.to_thread(folder.find(drawing.question_id).read_bytes)
+            data = await asyncio.to_thread(folder.find(name).read_bytes)
         except (Fault, OSError):
             return False
         return await restore_image(data, drawing.image, self._store.blobs)
