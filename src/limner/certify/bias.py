@@ -215,7 +215,7 @@ def judge_tests(answers: Sequence[TrialAnswer], pairs: Sequence[PairAnswer]) -> 
             "sight", "does not see what is drawn", seen, seen.interval(-1.0), SEES, "cannot see the drawing"
         ),
         _by_interval(
-            "comparing", "does not see which of two drawings is right", compared, compared.share(), (1 + SEES) / 2,
+            "comparing", "does not see which of two drawings is right", compared, compared.share(), 0.5,
             "cannot compare two drawings",
         ),
     ]  # fmt: skip

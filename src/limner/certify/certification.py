@@ -39,8 +39,8 @@ from .proof import ProofTrials, RubricProof, WordRules, make_proof, proof_trials
 from .trials import Trial, TrialMaker, pairs_of
 from .watch import ask_again, gold_steps
 
-DEFAULT_QUESTIONS = 50
-"""The number of questions that a judge is examined on by default."""
+DEFAULT_QUESTIONS, QUICK_QUESTIONS = 50, 20
+"""The number of questions that a judge is examined on by default, and in a quick examination of about 200 calls."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def certify(
     *,
     seed: int,
     selected: int,
-    every_dose: bool,
+    every_dose: bool = False,
+    quick: bool = False,
     watch: Callable[[Progress], None] = lambda _: None,
     **how: Any,
 ) -> tuple[CertificateRow, Progress]:
@@ -101,7 +102,7 @@ def certify(
         "exam": opened.exam.name,
         "setup": dict(opened.judge.setup),
     }
-    about |= {"seed": seed, "selected": selected, "every_dose": every_dose}
+    about |= {"seed": seed, "selected": selected, "every_dose": every_dose, "quick": quick}
     save_setup(opened.store, opened.setup, opened.judge.setup)
     body = make_certificate(about, done, opened.protocol)
     return save_certificate(opened.store, opened.setup, opened.exam.name, body), progress
@@ -229,7 +230,7 @@ class ProofRun:
         return {
             "exam": opened.exam.name,
             "judge": opened.judge.name,
-            "examined": None if certificate is None else certificate.day,
+            "examined": None if certificate is None else certificate.words,
             "setup": dict(opened.judge.setup),
             "seed": seed,
             "questions": len(self.trials),

@@ -21,7 +21,7 @@ from ..evidence.probe import OcrProbe
 from ..judges.ocr.demands import Label, LabelClaim, claim_of
 from ..judges.ocr.judge import find_label, surely_absent, telling_words
 from ..judges.ocr.matching import EXACT_LENGTH, Page, same_word, tokens
-from ..painters.controls.faults import COPIES, FAULTS, GROSS, Effect, Faulted, FaultKind, copy_of
+from ..painters.controls.faults import COPIES, FAULTS, GROSS, RETYPED, Effect, Faulted, FaultKind, copy_of
 from ..painters.controls.images import rect
 from ..painters.controls.painter import partners
 from ..store import Blobs
@@ -40,11 +40,13 @@ class LabelledCriterion:
 
     Attributes:
         presence: Whether it only asks for the words to be present.
+        depicted: Whether a drawing of the thing may be enough, so that losing the label proves nothing.
     """
 
     criterion: Criterion
     claim: LabelClaim
     presence: bool
+    depicted: bool
 
 
 @dataclass(frozen=True)
@@ -176,9 +178,9 @@ class TrialMaker:
     def _doses(self, kind: FaultKind, turn: int) -> Sequence[int]:
         if self.quick:
             return (GROSS,) if kind.name in (BARE, PLEA) else ()
-        if self.every_dose or kind.name == PLEA:
+        if self.every_dose:
             return range(1, len(kind.doses) + 1)
-        return sorted({1 + turn % len(kind.doses), *((GROSS,) if kind.name == BARE else ())})
+        return sorted({1 + turn % len(kind.doses), *((GROSS,) if kind.name in (BARE, PLEA) else ())})
 
     def copies(self, clean: Trial) -> list[Trial]:
         """Return copies of a reference that are as good as it is, and the reference itself as the last."""
@@ -243,6 +245,8 @@ def pairs_of(trials: Sequence[Trial], maker: TrialMaker) -> list[tuple[Trial, Tr
 _ARROWS = re.compile("[←-⇿➔-➾]")
 """Arrows that OCR read as characters of a label; faults that remove drawn arrows leave them intact."""
 _PRESENCE = re.compile(r"\b(?:present|written|included|appear)", re.IGNORECASE)
+_READABLE = re.compile(r"\b(?:readable|legible)\b", re.IGNORECASE)
+_OR_DRAWN = re.compile(r"\bor as\b", re.IGNORECASE)
 _BINDS = re.compile(r"^(?:in [^,]*, )?(?:is|are) the\b", re.IGNORECASE)
 """Criteria that say which part a label belongs to, so that they fall where the label is at another part."""
 _WHOLE = re.compile(
@@ -266,9 +270,9 @@ def labelled_criteria(
             continue
         claim = claim_of(criterion)
         if claim and all(_stands(label, page) for label in claim.labels):
-            labelled.append(
-                LabelledCriterion(criterion, claim, bool(criterion.labels or _PRESENCE.search(criterion.text)))
-            )
+            presence = bool(criterion.labels or _PRESENCE.search(criterion.text))
+            depicted = criterion.text in criterion.labels or _OR_DRAWN.search(criterion.text) is not None
+            labelled.append(LabelledCriterion(criterion, claim, presence, depicted))
     return labelled
 
 
@@ -290,7 +294,7 @@ def expected_effects(
         id, labels = each.criterion.id, each.claim.labels
         gone = [label for label in labels if _gone(label, perhaps)]
         if len(gone) == len(labels) if each.claim.mode == "any" else gone:
-            if not kind.keeps_words or _is_misplaced(each, changed):
+            if kind.name == OTHER or _label_is_needed(kind, each, changed):
                 effects[id] = "fall"
         elif kind.spares_others and _is_untouched(each, touched) and all(_stands(label, sure) for label in labels):
             effects[id] = "stand"
@@ -314,11 +318,14 @@ def _is_untouched(each: LabelledCriterion, touched: Sequence[TextLine]) -> bool:
     return not _WHOLE.search(text) and not any(_shares_word(line.text, each) for line in touched)
 
 
-def _is_misplaced(each: LabelledCriterion, changed: Sequence[TextLine]) -> bool:
-    """Return whether an exchanged label is at a part that the criterion does not mean."""
-    if each.presence or not _BINDS.search(each.criterion.text):
-        return False
-    return sum(_shares_word(line.text, each) for line in changed) == 1
+def _label_is_needed(kind: FaultKind, each: LabelledCriterion, changed: Sequence[TextLine]) -> bool:
+    """Return whether the criterion cannot be met without its label at its place."""
+    if not kind.keeps_words:
+        other_words = kind.name in RETYPED and _READABLE.search(each.criterion.text)
+        return not each.depicted and not other_words
+    # An exchanged label is at a wrong part if the criterion says which part it means and names none of the others.
+    bound = not each.presence and _BINDS.search(each.criterion.text) is not None
+    return bound and sum(_shares_word(line.text, each) for line in changed) == 1
 
 
 def _shares_word(text: str, each: LabelledCriterion) -> bool:

@@ -384,15 +384,16 @@ def _contrast(colour: Colour) -> Colour:
     return (0, 0, 0) if sum(colour) > 380 else (255, 255, 255)
 
 
-COPIES = ("4% smaller", "on warmer paper", "3% smaller, to the right")
+COPIES = ("4% smaller", "on warmer paper", "3% smaller, to the right", "on cooler paper")
 """The changes that make copies of equal quality, none of which any criterion can be about."""
 
 
 def copy_of(image: Image.Image, number: int) -> Image.Image:
     """Return a copy that is as good as the picture; `number` is a place in `COPIES`."""
     flat = flatten(image)
-    if number == 1:
-        return Image.fromarray((np.asarray(flat) * (1.0, 0.985, 0.95)).round().astype(np.uint8))
+    if number in (1, 3):
+        tint = (1.0, 0.985, 0.95) if number == 1 else (0.95, 0.985, 1.0)
+        return Image.fromarray((np.asarray(flat) * tint).round().astype(np.uint8))
     sheet = Image.new("RGB", flat.size, common_colour(flat))
     share = 0.96 if number == 0 else 0.97
     small = flat.resize((round(flat.width * share), round(flat.height * share)), Image.Resampling.LANCZOS)
@@ -420,5 +421,7 @@ FAULTS: dict[str, FaultKind] = {
     )
 }
 """All kinds by name, in the order of tables."""
+RETYPED = ("misspell", "number")
+"""The kinds that write something else in a label's place, which may be wrong but readable."""
 GROSS = DOSES[-1]
 """The dose at which a fault cannot be missed."""
