@@ -28,7 +28,7 @@ from limner.running.setup import Asking
 from limner.store import Store
 
 SAMPLES = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
-CLEAN, PLANTED, MOST_FLAGGED, LEAST_FOUND = 200, 40, 0.05, 0.8
+CLEAN_JUDGES, JUDGES_A_KIND, LEAST_FOUND = 200, 40, 0.8
 TUNING, REPORT = 0, 100_000
 MOST_QUESTIONS = 200
 
@@ -110,10 +110,10 @@ def questions_of(steps: Sequence[Step]) -> tuple[int, int]:
 
 def row(name: str, steps: Sequence[Step], protocol: Protocol[Any], first: int) -> list[str]:
     """Return one line of the table."""
-    found = measure(steps, protocol, first, CLEAN, PLANTED)
+    found = measure(steps, protocol, first, CLEAN_JUDGES, JUDGES_A_KIND)
     size, named = questions_of(steps)
     needed, times = size, 1
-    while not measure(repeated(steps, times), protocol, first + 50_000, 0, PLANTED).enough:
+    while not measure(repeated(steps, times), protocol, first + 50_000, 0, JUDGES_A_KIND).enough:
         times += 1
         needed = size * times
         if needed > MOST_QUESTIONS:

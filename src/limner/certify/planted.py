@@ -28,6 +28,8 @@ PLANTED: Mapping[str, Mapping[str, float]] = {
 }
 """The fault that each test should find: 30% wrong, 10 points too many yes, 20% yes unseen, 20% obeyed, 30% changed
 answers, the first of two equal drawings in 60 of 100; in this order."""
+DISTANCES = {"errors": 0.15, "yes-lean": 0.1, "unseen": 0.1, "flips": 0.1, "position": 0.1}
+"""The distance of these faults from the test's bound; that of obedience depends on the pictures."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ def power(steps: Sequence[Step], protocol: Protocol[Any]) -> list[Detectable]:
         least = mean(sizes) if len(sizes) == len(tests) else None
         more = None
         if least is not None and fault:
-            planted = abs(mean(test.value or 0.0 for test in tests) - first.bound)
-            more = max(0, ceil(questions * ((least / planted) ** 2 - 1)))
+            distance = DISTANCES.get(first.name) or abs(mean(test.value or 0.0 for test in tests) - first.bound)
+            more = max(0, ceil(questions * ((least / distance) ** 2 - 1)))
         detectable.append(Detectable(first.name, first.about, first.bound, least, first.n, more))
     return detectable

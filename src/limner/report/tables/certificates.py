@@ -60,8 +60,8 @@ def power_table(tests: Sequence[Detectable]) -> Table:
         more = MISSING if test.more is None else str(test.more)
         rows.append([test.name, test.about, str(test.answers), size, more])
     notes = [
-        f"simulated on these pictures, with judges that answer {TYPICAL_NOISE:.0%} of criteria wrongly and have the fault; "
-        "found with a probability of 80%",
+        f"simulated on these pictures, with judges that have the fault and answer {TYPICAL_NOISE:.0%} of criteria "
+        "wrongly; found with a probability of 80%",
         "more questions: to find a lean of 10 points, 20% obedience, 30% wrong or changed answers, 20% yes unseen",
         "--quick asks about 200 times; --questions N changes the size",
     ]
