@@ -121,8 +121,8 @@ def _raters(raters: int) -> Callable[[Rng, int, float], tuple[HumanInterval, flo
         met = share ** (1 / 5)
         truth = rng.random((n + REST, 5)) < met
         said = truth ^ (rng.random((raters, *truth.shape)) < SLIPS)
-        majority = (said.mean(axis=0) > 0.5).all(axis=1).astype(np.float64)
-        judge = _judge(rng, truth.astype(np.float64)).all(axis=1).astype(np.float64)
+        majority: Floats = np.asarray((said.mean(axis=0) > 0.5).all(axis=1), np.float64)
+        judge: Floats = np.asarray(_judge(rng, truth.astype(np.float64)).all(axis=1), np.float64)
         found = _sampled(judge, majority, _first(n, len(majority)), np.full(len(majority), n / len(majority)))
         return human_interval(estimate_mean(found), 1.0), (met * right + (1 - met) * (1 - right)) ** 5
 

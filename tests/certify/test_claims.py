@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from pydantic import BaseModel
 
 from limner.certify.trials import ExaminedReference, expected_effects, labelled_criteria
 from limner.core.evidence import TextLine
@@ -24,8 +27,12 @@ CRITERIA = [
 ]
 
 
+class Rubric(BaseModel):
+    """No rubric: the criteria are given."""
+
+
 def reference(lines: tuple[TextLine, ...] = LINES, criteria: list[Criterion] = CRITERIA) -> ExaminedReference:
-    question: Question[None] = Question("q", "Draw.", None)
+    question: Question[Any] = Question("q", "Draw.", Rubric())
     return ExaminedReference(question, b"", lines, tuple(labelled_criteria(criteria, lines, frozenset({"point"}))))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from limner.core.errors import StoreError, UsageError
 from limner.core.redaction import token_hash
@@ -24,7 +25,10 @@ from tests.study.made import answer, fill, make, usual
 
 def marked_by(store: Store) -> set[str]:
     setups = load_setups(store)
-    rows = [*(row for row in load_markings(store, "genexam") if row.origin == "study"), *load_ratings(store, "genexam")]
+    rows: list[Any] = [
+        *(row for row in load_markings(store, "genexam") if row.origin == "study"),
+        *load_ratings(store, "genexam"),
+    ]
     return {str(setups[row.setup]["judge"]) for row in rows}
 
 
@@ -98,6 +102,10 @@ def test_ratings_before_a_skip_do_not_count(store: Store) -> None:
     place = places_of(rater)[0]
     for given in (Click("overall", 9), Click("skip", 1, "cannot see it")):
         kept = [stored_click(place, study.form(place), given)]
-        store.write(lambda connection, kept=kept: save_clicks(connection, study, rater, place, kept))
+
+        def operation(connection: sa.Connection, kept: list[Click] = kept) -> bool:
+            return save_clicks(connection, study, rater, place, kept)
+
+        store.write(operation)
     (rating,) = load_ratings(store, "genexam", "pilot")
     assert (rating.value, rating.reason) == (None, "cannot see it")

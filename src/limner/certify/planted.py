@@ -18,7 +18,7 @@ from .examine import ChosenPair, MarkedTrial, Step
 TYPICAL_NOISE = 0.06
 """The share of wrong answers of the judge that `power` assumes."""
 SIMULATIONS = 5
-PLANTED: Mapping[str, Mapping[str, float]] = {
+PLANTED: Mapping[str, Mapping[str, Any]] = {
     "errors": {"noise": 0.36},
     "yes-lean": {"lean": 0.2},
     "unseen": {"unseen": 0.2},
