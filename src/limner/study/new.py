@@ -107,7 +107,7 @@ def create_study(
         study_design = study_design.model_copy(update={"consent": consent})
     population = find_population(store, exam, exam_kind, study_design.sample, painters)
     items, drawings, notes = _items(store, exam, name, study_design, population)
-    names = _names(raters, people, study_design.raters)
+    names = rater_names(raters, people, study_design.raters)
     each = study_design.raters
     if len(names) < each:
         who = "1 rater" if len(names) == 1 else f"{len(names)} raters"
@@ -193,7 +193,8 @@ def _changed(design: StudyDesign, changes: Mapping[str, Any]) -> StudyDesign:
         raise UsageError(f"the design is not valid with these changes: {error}") from error
 
 
-def _names(raters: Sequence[str], people: int | None, usual: int) -> list[str]:
+def rater_names(raters: Sequence[str], people: int | None, usual: int) -> list[str]:
+    """Return the names of raters, checked; numbered ones if only their count is given."""
     if raters:
         if people is not None and people != len(raters):
             raise UsageError(f"--people {people} contradicts {len(raters)} names of raters; give only one of them")
