@@ -822,7 +822,7 @@ def test_a_paid_image_is_stored_once_and_decoded_once(name: str, make: Make, mon
     count(blobs.LocalFiles, "read")
     count(images, "inspect")
     count(images, "_open_upright")
-    count(blobs, "inspect")
+    count(blobs, "check_rows")
     count(ClaimedCall, "settle")
     asked = request()
     blank = Drawing("id", "exam", asked.question, "hash", "mine", studio.painter.spec, "direct", 0, "failed")

@@ -253,7 +253,7 @@ class LocalFiles(RemoteFiles):
             self._opened = self._identity()
         self._check_same()
         with suppress(OSError):
-            if self.read(name) == data:
+            if path.exists() and self.read(name) == data:
                 return
         path.parent.mkdir(exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
