@@ -144,7 +144,8 @@ def test_agreement_as_json(judged: tuple[Path, list[str]]) -> None:
 @pytest.mark.slow
 def test_agreement_as_tables_and_csv(judged: tuple[Path, list[str]]) -> None:
     store, judges = judged
-    out = limner("agree", "genexam", "--store", store, "--score", "relaxed").out
+    assert len(limner("agree", "genexam", "--store", store).out.splitlines()) <= 25
+    out = limner("agree", "genexam", "--store", store, "--score", "relaxed", "--detail").out
     for words in ("genexam · judges · reading careful", "mark by mark", "kappa is Cohen's", "ICC(2,1)",
                   "all 3 judges together", "relaxed over 18 drawings", "no flip rate"):  # fmt: skip
         assert words in out
@@ -161,6 +162,9 @@ def test_agreement_with_people_and_ceiling(tmp_path: Path) -> None:
     with open_store(tmp_path / "store", create=True) as store:
         Studied(store)
     asked = ("agree", "sample/genexam", "--store", tmp_path / "store", "--study", STUDY)
+    short = limner(*asked, "--judge", "gpt").out
+    assert len(short.splitlines()) <= 25
+    assert "ICC(1,1)" in short or "ICC(2,1)" in short
     out = limner(*asked, "--judge", "gpt", "--by", "painter").out
     for words in ("drawing by drawing", "painter by painter", "mark by mark", "AC1",
                   "one person (ceiling)", "how people deviate from each other", "p (Spearman)"):  # fmt: skip

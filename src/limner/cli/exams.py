@@ -272,10 +272,12 @@ def rename(exam: str, folder: Path, data: Path | None, store: str) -> None:
     from shlex import join
 
     from ..painters import FolderPainter
+    from ..painters.folder import tags_by_id
     from ..running.setup import load_exam_or_data
 
-    ids = [question.id for question in load_exam_or_data(exam, data, store)[1].questions]
-    painter = FolderPainter(str(folder), f"folder/{folder}", folder)
+    questions = load_exam_or_data(exam, data, store)[1].questions
+    ids = [question.id for question in questions]
+    painter = FolderPainter(str(folder), f"folder/{folder}", folder, tags_by_id(questions))
     renames = painter.misnamed(ids, ids)
     for old, new in renames:
         if not (target := folder / new).parent.is_dir():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from . import complete
+from . import STORE, complete
 
 if TYPE_CHECKING:
     from ..api import Asking
@@ -111,9 +111,17 @@ def combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 exam = click.argument("exam", shell_complete=complete.exams)
+
+
+def _remember_store(context: click.Context, _option: click.Parameter, store: str) -> str:
+    """Keep the store's address for messages about damage; see `limner.cli.LazyGroup`."""
+    context.meta[STORE] = store
+    return store
+
+
 store = click.option(
-    "--store", envvar="LIMNER_STORE", default="limner-store", show_default=True, metavar="URL",
-    help="The store: a folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
+    "--store", envvar="LIMNER_STORE", callback=_remember_store, default="limner-store", show_default=True,
+    metavar="URL", help="The store: a folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
 )  # fmt: skip
 data = click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data folder.")
 painters = click.option(
@@ -172,6 +180,10 @@ selection = combine_options(
 exam_options = click.option(
     "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."
 )
+prompts = click.option(
+    "--prompts", metavar="DIR|release:FOLDER",
+    help="A folder with your own prompts for judges and painters, or release: and your clone of the exam's release.",
+)  # fmt: skip
 judge_settings = combine_options(
     click.option(
         "--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE",
@@ -184,10 +196,7 @@ judge_settings = combine_options(
     click.option("--variant", help="How the judge is asked; see `limner exams`."),
     click.option("--reference", metavar="image|none|caption|both", help="How the judge sees the reference image."),
     exam_options,
-    click.option(
-        "--prompts", metavar="DIR|release:FOLDER",
-        help="A folder with your own judge prompts, or release: and your clone of the exam's release.",
-    ),
+    prompts,
 )  # fmt: skip
 judge_options = combine_options(
     click.option(
@@ -304,7 +313,7 @@ def make_asking(given: dict[str, Any]) -> Asking:
 
     options = parse_pairs(given["exam_options"], "-O")
     if "judges" not in given:
-        return Asking(options=options)
+        return Asking(options=options, prompts=given.get("prompts"))
     if given["reference"] is not None:
         options["reference"] = given["reference"]
     args = parse_values(given["judge_args"], "--judge-arg")

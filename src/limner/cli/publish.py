@@ -214,6 +214,10 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown:
     "painter of your own, as in `limner run`. Repeatable.",
 )  # fmt: skip
 @click.option(
+    "--painter-arg", "painter_args", multiple=True, metavar="KEY=VALUE",
+    help="An option of the painters named by MODEL=SPEC, or one that a row requires, such as lora=FILE. Repeatable.",
+)  # fmt: skip
+@click.option(
     "-S", "strategy_options", multiple=True, metavar="ROLE=SPEC",
     help="A model to use in strategies in place of the paper's, such as planner=openai/gpt-6-sol. Repeatable.",
 )  # fmt: skip
@@ -236,13 +240,17 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown:
 @running.budget
 @running.purse
 @running.call_options
-@click.option("-o", "--output", type=options.FOLDER, metavar="DIR", help="Write document.html and document.pdf here.")
+@click.option(
+    "-o", "--output", type=options.FOLDER, metavar="DIR",
+    help="Write every table and figure, the site's pages and an index of them here.",
+)  # fmt: skip
+@click.option("--pdf", is_flag=True, help="Also print the index as a PDF with a browser; needs -o.")
 @options.table_or_json
-def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, **given: Any) -> None:
+def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, pdf: bool, **given: Any) -> None:
     """Reproduce a paper: show what your store has of its tables and figures, what the rest costs, and the commands.
 
     Without --run nothing is called or stored. With --run every missing row is drawn and marked, one after the other;
-    run it again to resume. -o writes one document with all tables and figures, the paper's numbers beside yours.
+    run it again to resume. -o writes a folder with all tables and figures, the paper's numbers beside yours.
 
     \b
     limner reproduce genexam --data DIR
@@ -253,6 +261,8 @@ def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, *
     from ..store.store import open_or_empty, open_store
 
     asked = _make_request(exam, given)
+    if pdf and output is None:
+        raise UsageError("--pdf prints the folder's index: name the folder with -o DIR")
     if run_it and given["budget"] is None and given["purse"] is None:
         raise UsageError("--run spends money: set a limit with --budget DOLLARS, or name a --purse")
     if not run_it and (given["budget"] is not None or given["purse"] is not None or given["retry_failed"]):
@@ -272,7 +282,7 @@ def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, *
         checklist = make_checklist(asked, store)
         _show(checklist, done, form)
         if output is not None:
-            code = max(code, _write_document(checklist, store, output))
+            code = max(code, _write_folder(checklist, store, output, pdf))
     sys.exit(code)
 
 
@@ -289,6 +299,7 @@ def _make_request(exam: str, given: dict[str, Any]) -> Reproduction:
         **{name: given[name] for name in names},
         strategy_options=options.parse_pairs(given["strategy_options"], "-S"),
         judge_args=options.parse_values(given["judge_args"], "--judge-arg"),
+        painter_args=options.parse_values(given["painter_args"], "--painter-arg"),
         selection=options.make_selection(given),
         selection_words=tuple(words),
     )
@@ -349,17 +360,18 @@ def _show(checklist: Checklist, done: RunOutcome | None, form: str) -> None:
         say(line)
 
 
-def _write_document(checklist: Checklist, store: Store, output: Path) -> int:
-    """Write the document and return the exit code: 3 if the PDF could not be written."""
+def _write_folder(checklist: Checklist, store: Store, output: Path, pdf: bool) -> int:
+    """Write the folder and return the exit code: 3 if the PDF could not be written."""
     from ..core.errors import LimnerError
-    from ..report.reproduce.document import write_html, write_pdf
+    from ..report.reproduce.document import write_folder, write_pdf
 
-    page = write_html(checklist, store, output)
+    page = write_folder(checklist, store, output)
     say(f"{page}: every table and figure of {checklist.cite}", err=True)
     try:
-        write_pdf(page, output / "document.pdf")
+        if pdf:
+            write_pdf(page, output / "index.pdf")
+            say(str(output / "index.pdf"), err=True)
     except LimnerError as error:
         say(f"limner: {error}", err=True)
         return 3
-    say(str(output / "document.pdf"), err=True)
     return 0

@@ -150,6 +150,7 @@ alternatives = options.combine_options(
     metavar="TAG",
     help="Also show numbers for each value of this tag, or for each painter. Repeatable.",
 )
+@click.option("--detail", is_flag=True, help="All numbers, and how single people deviate.")
 @options.reading
 @options.mark_filters
 @options.selection
@@ -167,9 +168,12 @@ def agree_command(exam: str, **given: Any) -> None:
     if show_alternative(exam, given):
         return
     from .. import api
+    from ..report.tables.agreement import summary_table
     from ..report.tables.render import show
     from ..scoring import evaluators_of
+    from ..scoring.compare.opinions import PEOPLE_PREFIX
     from ..scoring.groups import stored_exam
+    from ..scoring.preferences import PEOPLE
     from ..store.store import open_store
 
     with open_store(given["store"]) as store:
@@ -177,6 +181,9 @@ def agree_command(exam: str, **given: Any) -> None:
         names = {name for evaluator in evaluators for name in (evaluator.judge, evaluator.label)}
         names |= {f"people/{each.setup['study']}" for each in evaluators if "study" in each.setup}
         words = [name for word in given["judges"] for name in ([word] if word in names else word.split(","))]
+        if PEOPLE in words:
+            people = sorted(name for name in names if name.startswith(PEOPLE_PREFIX))
+            words = [word for word in words if word != PEOPLE] + people
         agreement = api.agree(
             exam,
             score=given["score"],
@@ -187,7 +194,14 @@ def agree_command(exam: str, **given: Any) -> None:
             selection=options.make_selection(given),
             **options.group_filters({**given, "judges": words}),
         )
-    show(given["form"], agreement.tables, body=agreement.to_json, records=agreement.to_csv)
+    single = any(word.startswith("person/") for word in words)
+    short = given["form"] == "table" and not (given["detail"] or given["by"] or single)
+    show(
+        given["form"],
+        lambda: [summary_table(agreement)] if short else agreement.tables(),
+        body=agreement.to_json,
+        records=agreement.to_csv,
+    )
 
 
 @click.command("show")
@@ -346,12 +360,14 @@ def show_alternative(exam: str, given: dict[str, Any]) -> bool:
 def _pairs(exam: str, given: dict[str, Any]) -> None:
     from ..report.tables.people import preference_tables, preferences_csv
     from ..report.tables.render import show
-    from ..scoring.preferences import preferences
+    from ..scoring.compare.opinions import PEOPLE_PREFIX
+    from ..scoring.preferences import PEOPLE, preferences
 
+    studies = [word.removeprefix(PEOPLE_PREFIX) for word in given["judges"] if word.startswith(PEOPLE_PREFIX)]
     choices = preferences(
         exam,
-        study=given.get("study"),
-        judges=given["judges"],
+        study=given.get("study") or next(iter(studies), None),
+        judges=[PEOPLE if word.startswith(PEOPLE_PREFIX) else word for word in given["judges"]],
         painters=given["painters"],
         without=given["without"],
         store=given["store"],

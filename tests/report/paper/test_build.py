@@ -110,8 +110,8 @@ def test_caption_shows_when_judge_was_examined(store: Store) -> None:
     synthetic.fill(store, "genexam", painters=1, questions=2, faults=False)
     with store.reading() as connection:
         (setup,) = set(connection.scalars(sa.select(schema.markings.c.setup)))
-    day = save_certificate(store, setup, "genexam", {"kind": CERTIFICATE}).day
-    assert f", judge fake/judge (examined {day}), reading careful" in told(build(find("genexam:table2"), store))
+    day = save_certificate(store, setup, "genexam", {"kind": CERTIFICATE, "verdict": "clear"}).day
+    assert f", judge fake/judge (examined {day}: clear), reading careful" in told(build(find("genexam:table2"), store))
 
 
 def told(table: Table) -> str:

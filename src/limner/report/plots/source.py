@@ -297,8 +297,22 @@ def categories(source: StoreSource) -> Grid:
 
 
 def heatmap(source: StoreSource) -> Grid:
-    """Return the score by category, with all categories together in the first column."""
-    return by_tag(source, _category(source), whole=True)
+    """Return the score by category, with all categories together in the first column.
+
+    Categories without an order of their own are sorted by their mean over painters, the best first.
+    """
+    tag = _category(source)
+    grid = by_tag(source, tag, whole=True)
+    if tag in source.protocol.orders:
+        return grid
+    columns = [*zip(grid.columns, zip(*grid.cells, strict=True), strict=True)]
+
+    def mean(column: tuple[str, tuple[Quantity, ...]]) -> float:
+        values = [cell.value for cell in column[1] if cell.value is not None]
+        return -sum(values) / len(values) if values else 0.0
+
+    names, cells = zip(*(columns[0], *sorted(columns[1:], key=mean)), strict=True)
+    return replace(grid, columns=names, cells=tuple(zip(*cells, strict=True)))
 
 
 def _category(source: StoreSource) -> str:

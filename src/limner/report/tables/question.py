@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from ... import exams
 from ...core.errors import LostImage, StoreError, UsageError
 from ...core.evaluator import name_and_spec, row_name
 from ...core.exam import whole_tags
-from ...core.images import BadImage, flatten, font, prepare
+from ...core.images import BadImage, font, make_thumbnail, prepare
 from ...judges.screening.screen import screen_drawings
 from ...scoring.groups import find_groups
 from ...store import Blobs, Store
@@ -258,7 +257,7 @@ def sheet(step_cards: Sequence[Card]) -> Image.Image:
 def _open(sha256: str | None, blobs: Blobs) -> Image.Image | None:
     if sha256 is None:
         return None
-    image = flatten(Image.open(io.BytesIO(blobs.get(sha256))))
+    image = make_thumbnail(blobs.get(sha256), CARD - 20)
     image.thumbnail((CARD - 20, CARD - 20))
     if max(image.size) < 100:
         scale = 100 // max(image.size)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.core.csv_text import safe_cell
 from limner.report.paper import build, find
 from limner.report.tables.model import Column, RowBlock, Table, clean
 from limner.report.tables.render import FORMATS, html, latex, markdown, rendered
@@ -170,7 +171,7 @@ def test_markdown_escapes_everything(text: str) -> None:
 def test_csv_has_one_line_per_row(table: Table) -> None:
     rows = list(csv.DictReader(io.StringIO(csv_format.render(table))))
     lines = [line for sheet in table.flat for line in sheet.rows()]
-    assert [row["row"] for row in rows] == [clean(line.label) for line in lines]
+    assert [row["row"] for row in rows] == [safe_cell(clean(line.label)) for line in lines]
     assert [row["source"] == "published" for row in rows] == [line.published for line in lines]
     for row, line in zip(rows, lines, strict=True):
         assert None not in row
