@@ -82,6 +82,10 @@ def test_doctor_command(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(doctor, "_ocr", lambda: Check("OCR", "ok", "reads"))
     out = limner("doctor").out
+    assert "  ok  python, store, file system, disk, OCR" in out
+    assert "worldgenbench" not in out
+    assert {check["name"] for check in limner("doctor", "--format=json").json()} > {"store", "OCR"}
+    out = limner("doctor", "--all").out
     assert "  ok  store: limner-store does not exist yet; the first run creates it" in out
     monkeypatch.setattr(doctor, "_ocr", lambda: Check("OCR", "bad", "blind"))
     assert " bad  OCR: blind" in limner("doctor", code=1).out

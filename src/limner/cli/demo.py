@@ -1,8 +1,10 @@
-"""Commands for first steps: demo, docs, doctor."""
+"""Commands for first steps: demo, docs, doctor, trust."""
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +92,39 @@ def _pages() -> Path:
 
 
 @click.command("doctor")
+@click.option("--all", "everything", is_flag=True, help="Also show what is in order: versions, keys, plug-ins.")
 @options.store
-def doctor_command(store: str) -> None:
-    """Check that this machine and this store are ready to use."""
+@options.table_or_json
+def doctor_command(store: str, everything: bool, form: str) -> None:
+    """Check that this machine and this store are ready to use; show what is wrong and what to do."""
     from ..doctor import examine
 
-    ok = True
-    for check in examine(store):
-        ok = ok and check.state != "bad"
-        say(f"{check.state:>4}  {check.name}: {check.detail}")
-    sys.exit(0 if ok else 1)
+    checks = list(examine(store))
+    bad = any(check.state == "bad" for check in checks)
+    if form == "json":
+        say(json.dumps([asdict(check) for check in checks], ensure_ascii=False, indent=2))
+        sys.exit(1 if bad else 0)
+    for check in checks:
+        if everything or check.state != "ok":
+            say(f"{check.state:>4}  {check.name}: {check.detail}")
+    if not everything:
+        say(f"  ok  {', '.join(check.name for check in checks if check.state == 'ok')}")
+    sys.exit(1 if bad else 0)
+
+
+@click.command("trust")
+def trust_command() -> None:
+    """Trust this folder's limner.toml to send the keys of known services to other hosts, until the file is changed."""
+    from ..core import settings
+    from ..core.errors import UsageError
+    from ..core.trust import distrust_message, trust
+
+    path = Path.cwd() / settings.OWN
+    if not path.is_file():
+        raise UsageError(f"there is no {settings.OWN} in {Path.cwd()}")
+    routes = settings.foreign_routes(settings.load(path))
+    if not routes:
+        say(f"{path} sends no key of a known service to another host; there is nothing to trust")
+        return
+    trust(path)
+    say(f"{distrust_message(path, routes)}. Trusted until the file is changed.")

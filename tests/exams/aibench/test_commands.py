@@ -79,7 +79,7 @@ def test_single_and_batched_variants_are_scored(tmp_path: Path) -> None:
 
     both = write_replay(tmp_path / "batched.jsonl", answers(), batched=True)
     run(tmp_path, "--judge", f"replay/{both}", "--variant", "batched")
-    output = limner("scores", "sample/aibench", "--store", tmp_path / "store", "--variant", "batched").out
+    output = limner("scores", "sample/aibench", "--store", tmp_path / "store", "--variant", "batched", "--notes").out
     assert "asked: variant batched" in output
     assert "no aesthetics rating" in output
 

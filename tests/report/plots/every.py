@@ -39,10 +39,12 @@ FEW = {"genexam": 3, "mmmg": 3, "worldgenbench": 2, "fepbench": 4, "aibench": 2}
 """Questions of the three painters."""
 JUDGES = ("openai/gpt-5", "gemini/gemini-2.5-pro", "ocr")
 EXAMS = {
+    "overall": "genexam", "difference": "genexam",
     "categories": "genexam", "heatmap": "genexam", "profile": "fepbench", "levels": "mmmg", "distribution": "fepbench",
     "failures": "mmmg", "cost": "genexam", "judges": "genexam", "by-judge": "genexam", "people": "mmmg",
     "drawings": "genexam", "atoms": "fepbench", "if-re": "fepbench", "panels": "fepbench", "regimes": "fepbench",
     "logic-aesthetics": "aibench", "regions": "mmmg", "dispersion": "fepbench", "correlations": "fepbench",
+    "checklist": "worldgenbench",
 }  # fmt: skip
 """Plot -> an exam that has it. The plot of data has no painters: it is drawn for every exam."""
 FURTHER = (("drawings", "fepbench"), ("people", "aibench"), ("levels", "aibench"), ("failures", "genexam"),

@@ -71,8 +71,10 @@ def progress_table(study: OpenStudy, progress: StudyProgress) -> Table:
         for rater in progress.raters
     ]  # fmt: skip
     title = f"{study.name} · {study.study.exam} · {study.study.status} · {len(study.items)} items"
-    done = f"{progress.done} of {progress.places} places are done"
-    return simple_table(title, heads, rows, notes=[done, *study.study.body.get("notes", [])])
+    notes = [f"{progress.done} of {progress.places} places are done", *study.study.body.get("notes", [])]
+    if left := [rater.rater for rater in progress.raters if rater.left_out]:
+        notes.append(f"left out by attention checks, so that their answers do not count: {', '.join(left)}")
+    return simple_table(title, heads, rows, notes=notes)
 
 
 def agreement_table(progress: StudyProgress) -> Table:
