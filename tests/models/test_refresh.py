@@ -83,7 +83,7 @@ def test_invalid_catalogue_leaves_stored_one_unchanged(body: str, message: str, 
 
 
 COST_MAP: dict[str, dict[str, Any]] = {
-    "sample_spec": {"litellm_provider": "one of many", "mode": "one of: chat, embedding", "max_output_tokens": "a number"},
+    "sample_spec": {"litellm_provider": "one of many", "mode": "one of: chat", "max_output_tokens": "a number"},
     "gpt-6-luna": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 9e-06,
                    "output_cost_per_token": 9e-06, "deprecation_date": "2027-01-01"},
     "gpt-5.6-terra": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1.5e-06,
@@ -123,7 +123,7 @@ def test_cost_map_fills_facts_and_overrides_confirmed_ones_only_if_trusted(
 def test_cost_map_with_invalid_value_is_refused(tmp_path: Path) -> None:
     wrong = {"gpt-9": COST_MAP["gpt-9"] | {"input_cost_per_token": "free"}}
     (file := tmp_path / "map.json").write_text(json.dumps(wrong))
-    with pytest.raises(DataError, match='"gpt-9".input_cost_per_token: '):
+    with pytest.raises(DataError, match=r'"gpt-9"\.input_cost_per_token: '):
         said(file)
 
 
