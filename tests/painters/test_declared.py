@@ -116,7 +116,11 @@ AT_ONCE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"n": 1, "size": "1024x1024", "response_format": "b64_json"},
         {"data": [{"b64_json": B64}]},
     ),
-    "foundry/MAI-Image-2.6": ("/mai/v1/images/generations", {"width": 1024, "height": 1024}, {"data": [{"b64_json": B64}]}),
+    "foundry/MAI-Image-2.6": (
+        "/mai/v1/images/generations",
+        {"width": 1024, "height": 1024},
+        {"data": [{"b64_json": B64}]},
+    ),
 }  # fmt: skip
 
 
