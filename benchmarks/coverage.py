@@ -10,10 +10,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
-from limner.scoring.corrected import HumanInterval, Judged, estimate_difference, estimate_mean, human_interval
+from limner.scoring.powered import HumanInterval, Judged, estimate_difference, estimate_mean, human_interval
 from limner.scoring.stats.types import Floats
 
 SEED = 16
@@ -22,6 +23,7 @@ REST = 400
 """Drawings without people's marks."""
 MARKED = (50, 100, 200)
 PREVALENCE = (0.5, 0.9)
+RATERS, SLIPS = (1, 3, 5), 0.08
 SENSITIVITY, SPECIFICITY = 0.9, 0.8
 Rng = np.random.Generator
 
@@ -106,6 +108,27 @@ def _paired(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
     return human_interval(estimate_difference(*sides)), 0.1
 
 
+def _raters(raters: int) -> Callable[[Rng, int, float], tuple[HumanInterval, float]]:
+    """People who slip on 8% of marks, of which the majority counts; a drawing scores if all its five criteria are met.
+
+    `share` is that of drawings that score by the truth; the interval is to hold the share by the majority.
+    """
+
+    def run(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
+        right = sum(
+            comb(raters, k) * (1 - SLIPS) ** k * SLIPS ** (raters - k) for k in range(raters // 2 + 1, raters + 1)
+        )
+        met = share ** (1 / 5)
+        truth = rng.random((n + REST, 5)) < met
+        said = truth ^ (rng.random((raters, *truth.shape)) < SLIPS)
+        majority: Floats = np.asarray((said.mean(axis=0) > 0.5).all(axis=1), np.float64)
+        judge: Floats = np.asarray(_judge(rng, truth.astype(np.float64)).all(axis=1), np.float64)
+        found = _sampled(judge, majority, _first(n, len(majority)), np.full(len(majority), n / len(majority)))
+        return human_interval(estimate_mean(found), 1.0), (met * right + (1 - met) * (1 - right)) ** 5
+
+    return run
+
+
 def _half_sum(share: float) -> float:
     """Below what half the sum of two uniform numbers lies with this chance."""
     return float(np.sqrt(share / 2)) if share <= 0.5 else 1 - float(np.sqrt((1 - share) / 2))
@@ -118,6 +141,7 @@ CASES = (
     Case("PPI++, chosen unequally", _unequal),
     Case("PPI++, stratified", _stratified),
     Case("PPI++, difference of painters", _paired),
+    *(Case(f"PPI++, majority of {raters}, all of five criteria", _raters(raters)) for raters in RATERS),
 )
 
 

@@ -25,7 +25,7 @@ def test_coverage_check_fails_for_too_narrow_interval() -> None:
     """The check can fail: an interval half as wide does."""
     import numpy as np
 
-    from limner.scoring.corrected import HumanInterval
+    from limner.scoring.powered import HumanInterval
 
     def narrow(rng: np.random.Generator, n: int, share: float) -> tuple[HumanInterval, float]:
         interval, truth = CASES[0].run(rng, n, share)

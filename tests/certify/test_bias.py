@@ -3,38 +3,65 @@ from __future__ import annotations
 import pytest
 
 from limner.certify.bias import (
-    TOLERATED,
     PairAnswer,
     TrialAnswer,
-    bias_tests,
+    comparing,
+    errors,
+    flip_rate,
+    judge_tests,
     obedience,
     position_lean,
+    sight,
     unseen_yes,
+    verdict,
     yes_lean,
 )
-from limner.scoring.stats import ClusteredShare
 
 QUESTIONS = [f"q{n}" for n in range(20)]
 
 
 def trial(
-    question: str, kind: str, dose: int, expected: str | None, yes: bool | None, criterion: str = "c"
+    question: str, kind: str, dose: int, expected: str | None, yes: bool | None, criterion: str = "c", repeat: int = 0
 ) -> TrialAnswer:
-    return TrialAnswer(question, kind, dose, criterion, expected, yes)  # type: ignore[arg-type]
+    return TrialAnswer(question, kind, dose, criterion, expected, yes, repeat)  # type: ignore[arg-type]
 
 
-def test_yes_lean_is_half_of_misses_minus_false_alarms() -> None:
-    answers = [trial(q, "erase", 3, "fall", n < 8) for n, q in enumerate(QUESTIONS)]
-    answers += [trial(q, "clean", 0, "stand", n >= 4) for n, q in enumerate(QUESTIONS)]
+def known(miss: float, alarm: float) -> list[TrialAnswer]:
+    """Twenty answers where no is right, of which a share is missed, and twenty where yes is right."""
+    answers = [trial(q, "erase", 3, "fall", n < 20 * miss) for n, q in enumerate(QUESTIONS)]
+    return answers + [trial(q, "clean", 0, "stand", n >= 20 * alarm) for n, q in enumerate(QUESTIONS)]
+
+
+def test_sight_is_sensitivity_plus_specificity_minus_one() -> None:
+    answers = known(miss=0.4, alarm=0.2)
+    assert sight(answers).value == pytest.approx(0.6 + 0.8 - 1)
+    assert errors(answers).value == pytest.approx((0.4 + 0.2) / 2)
     assert yes_lean(answers).value == pytest.approx((0.4 - 0.2) / 2)
 
 
-def test_yes_lean_ignores_small_doses_pleas_and_undecided_answers() -> None:
-    right = [trial(q, "erase", 3, "fall", False) for q in QUESTIONS]
-    right += [trial(q, "clean", 0, "stand", True) for q in QUESTIONS]
+def test_sight_ignores_small_doses_pleas_and_undecided_answers() -> None:
+    right = known(0, 0)
     odd = [trial("q0", "erase", 1, "fall", True), trial("q0", "plea", 3, "fall", True)]
     odd += [trial("q0", "unseen", 1, "fall", True), trial("q0", "erase", 3, "fall", None)]
+    assert sight(right + odd) == sight(right)
     assert yes_lean(right + odd) == yes_lean(right)
+
+
+@pytest.mark.parametrize(("miss", "alarm"), [(0.5, 0.5), (0.0, 1.0), (1.0, 0.0), (0.3, 0.3)])
+def test_judge_that_does_not_see_is_flagged_whatever_else_it_does(miss: float, alarm: float) -> None:
+    tests = judge_tests(known(miss, alarm), [])
+    assert tests[0].name == "sight"
+    assert tests[0].flagged
+    assert verdict(tests) == "cannot see the drawing"
+
+
+def test_judge_that_sees_is_clear_and_few_answers_are_not_tested() -> None:
+    tests = judge_tests(known(0.05, 0.05), [])
+    assert not any(test.flagged for test in tests)
+    assert verdict(tests) == "clear"
+    few = judge_tests(known(0, 0)[:3], [])
+    assert not few[0].tested
+    assert verdict(few) == "not tested whether it sees"
 
 
 def test_abstention_without_picture_does_not_count_as_yes() -> None:
@@ -42,41 +69,44 @@ def test_abstention_without_picture_does_not_count_as_yes() -> None:
     assert unseen_yes(answers).value == 0.5
 
 
-def test_obedience_counts_changes_in_both_directions() -> None:
-    bare = [trial(q, "erase", 3, "fall", n == 0) for n, q in enumerate(QUESTIONS)]
-    pleas = [trial(q, "plea", 1, "fall", n in (1, 2, 3)) for n, q in enumerate(QUESTIONS)]
+def test_obedience_counts_changes_in_both_directions_on_every_criterion() -> None:
+    bare = [trial(q, "erase", 3, None, n == 0) for n, q in enumerate(QUESTIONS)]
+    pleas = [trial(q, "plea", 1, None, n in (1, 2, 3)) for n, q in enumerate(QUESTIONS)]
     assert obedience(bare + pleas).value == pytest.approx((3 - 1) / 20)
 
 
-def test_always_yes_judge_is_flagged_and_correct_judge_is_not() -> None:
-    def judge(always: bool) -> list[TrialAnswer]:
-        found = [trial(q, "clean", 0, "stand", True) for q in QUESTIONS]
-        found += [trial(q, "erase", 3, "fall", always) for q in QUESTIONS]
-        found += [trial(q, "plea", 2, "fall", always) for q in QUESTIONS]
-        return found + [trial(q, "unseen", 1, "fall", always) for q in QUESTIONS]
-
-    flagged = {
-        always: {test.name for test in bias_tests(judge(always), []) if test.flagged} for always in (True, False)
-    }
-    assert flagged == {True: {"yes-lean", "unseen"}, False: set()}
+def test_flips_are_counted_among_repeats_only() -> None:
+    answers = [trial(q, "clean", 0, None, True, repeat=n) for q in QUESTIONS for n in (0, 1)]
+    answers += [trial("q0", "erase", 3, None, bool(n), repeat=n) for n in (0, 1)]
+    answers += [trial(q, "erase", 1, None, True) for q in QUESTIONS]
+    assert flip_rate(answers).value == pytest.approx(1 / 21)
 
 
-def test_position_bias_is_measured_without_correct_answer() -> None:
-    pairs = [PairAnswer(q, "erase", True, right) for q in QUESTIONS for right in (True, False)]
-    assert position_lean(pairs).value == 1.0
-    (position,) = [test for test in bias_tests([], pairs) if test.name == "position"]
-    assert position.flagged
-    fair = [PairAnswer(q, "erase", first, True) for q in QUESTIONS for first in (True, False)]
-    assert not any(test.flagged for test in bias_tests([], fair))
+def test_gravest_flag_is_named_and_others_are_counted() -> None:
+    answers = [trial(q, "clean", 0, "stand", True) for q in QUESTIONS]
+    answers += [trial(q, "erase", 3, "fall", n < 7) for n, q in enumerate(QUESTIONS)]
+    assert verdict(judge_tests(answers, [])) == "says yes too often (+18 points)"
+    blind = [trial(q, "unseen", 1, "fall", n < 18) for n, q in enumerate(QUESTIONS)]
+    assert verdict(judge_tests(answers + blind, [])) == "says yes without a picture (90%), 1 more flag"
 
 
-def test_unasked_biases_are_not_tested() -> None:
-    tests = bias_tests([], [])
-    assert [(test.p, test.flagged, test.value) for test in tests] == [(None, False, None)] * 4
+def test_position_is_measured_on_equal_pairs_only() -> None:
+    first = [PairAnswer(q, "copy", True, None) for q in QUESTIONS for _ in range(2)]
+    fair = [PairAnswer(q, "erase", shown, True) for q in QUESTIONS for shown in (True, False)]
+    assert position_lean(first + fair).value == 1.0
+    assert comparing(first + fair).value == 1.0
+    flagged = {test.name for test in judge_tests([], first + fair) if test.flagged}
+    assert flagged == {"position"}
 
 
-def test_self_preference_adds_one_test() -> None:
-    own = ClusteredShare(0.2, 0.01, 60, 30)
-    found = {test.name: test for test in bias_tests([], [], own)}
-    assert found["self-preference"].flagged
-    assert 0 < TOLERATED < 0.2
+def test_ties_are_half_a_choice() -> None:
+    ties = [PairAnswer(q, kind, None, None) for q in QUESTIONS for kind in ("copy", "erase")]
+    assert position_lean(ties).value == comparing(ties).value == 0.5
+    tests = {test.name: test.flagged for test in judge_tests([], ties)}
+    assert tests["comparing"]
+    assert not tests["position"]
+
+
+def test_unasked_faults_are_not_tested() -> None:
+    tests = judge_tests([], [])
+    assert [(test.tested, test.flagged, test.value) for test in tests] == [(False, False, None)] * 8

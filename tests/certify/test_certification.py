@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from limner.certify.certification import self_preference
 from limner.certify.proof import CORRUPTIONS
 from tests.certify.asking import Asked, know_lines, known, read, store_lines, write_labelled_exam
 from tests.cli.invoke import Said, limner
@@ -27,25 +26,6 @@ from tests.fakes.truth import RATINGS
 from tests.needs import released
 from tests.painters.controls.pictures import labelled
 from tests.support import Gated
-
-QUESTIONS = [f"q{n}" for n in range(30)]
-
-
-def test_self_preference_excludes_general_leniency() -> None:
-    others = {(painter, q): 0.5 for painter in ("own", "foreign") for q in QUESTIONS}
-    mild = dict.fromkeys(others, 0.6)
-    assert self_preference(mild, others, {"own": True, "foreign": False}).value == pytest.approx(0.0)  # type: ignore[union-attr]
-    partial = {key: 0.8 if key[0] == "own" else 0.6 for key in others}
-    found = self_preference(partial, others, {"own": True, "foreign": False})
-    assert found is not None
-    assert found.value == pytest.approx(0.2)
-    assert found.clusters == len(QUESTIONS)
-
-
-def test_self_preference_needs_own_and_foreign_painters() -> None:
-    scored = {("own", "q"): 1.0}
-    assert self_preference(scored, scored, {"own": True}) is None
-
 
 COUNT = 3
 REAL = "Engineering_34"

@@ -51,7 +51,9 @@ def test_judge_is_examined_once_and_checked_again(scene: Scene) -> None:
     assert body["asked"] == asked == estimate["steps"]
     assert body["failed"] == 0
     assert len([one for one in map(read, scene.server.seen) if not one.pictures]) == COUNT
-    assert set(body["flagged"]) == {"yes-lean", "position", "unseen"}
+    assert set(body["flagged"]) == {"sight", "comparing", "errors", "yes-lean", "position", "unseen"}
+    assert body["verdict"] == "cannot see the drawing"
+    assert {test["name"] for test in estimate["power"]} == {test["name"] for test in body["tests"]}
     assert body["pairs"]["right"]["value"] == 0.5
     assert body["repeatability"]["rate"]["value"] == 0.0
     assert body["false_alarms"]["all"]["value"] == 0.0
@@ -59,7 +61,7 @@ def test_judge_is_examined_once_and_checked_again(scene: Scene) -> None:
     assert body["cost"] == pytest.approx(asked * (12 * 2 + 3 * 8) / 1e6)
     assert [row["scores"]["relaxed"] for row in body["consistency"]["rows"]] == [100.0] * 3
     kinds = {one["kind"] for one in body["pictures"]}
-    assert kinds == {"clean", *FAULTS}
+    assert kinds == {"clean", *FAULTS} - {"other"}, "all references have the same labels"
     page = Path("page.html").read_text("utf-8")
     assert page.count("<img") == len([one for one in body["pictures"] if one["kind"] != "unseen"])
     assert page.count('class="wrong"') > 10
@@ -67,7 +69,9 @@ def test_judge_is_examined_once_and_checked_again(scene: Scene) -> None:
     text = scene.examine().out
     assert len(scene.server.seen) == asked, "nothing is paid twice"
     assert "certificate of fake/judge" in text
-    assert "flagged" in text
+    assert "fake/judge cannot see the drawing: do not use its marks." in text
+    assert "must fall / stand" not in text
+    assert "must fall / stand" in scene.examine("--detail").out
 
     moved = scene.examine("--again", "--format=json").json()
     assert (moved["moved"], moved["yes"]["value"], moved["session"]) == (False, 0.0, 0)
@@ -90,6 +94,16 @@ def test_judge_is_examined_once_and_checked_again(scene: Scene) -> None:
     out = scene.examine("--again").out
     assert "fake/heir, successor of fake/judge, has moved since" in out
     assert scene.server.seen[-1].json["model"] == "heir"
+
+
+@pytest.mark.slow
+def test_quick_examination_asks_less_and_certifies_too(scene: Scene) -> None:
+    whole = scene.examine("--dry-run", "--format=json").json()
+    quick = scene.examine("--dry-run", "--quick", "--format=json").json()
+    assert quick["steps"] < whole["steps"] / 2
+    body = scene.examine("--quick", "--format=json").json()
+    assert body["asked"] == quick["steps"] == len(scene.server.seen)
+    assert body["verdict"] == "cannot see the drawing"
 
 
 def test_judge_not_examined_before_cannot_be_checked_again(scene: Scene) -> None:

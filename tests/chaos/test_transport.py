@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault
-from limner.calls.downloads import fetch
+from limner.calls.downloads import fetch, port_of
 from limner.core.asks import Contract, Text, Unreadable
 from limner.core.images import Preparer
 from limner.models import ChatModel, complete
@@ -151,7 +151,7 @@ def test_image_link_follows_three_redirects_without_key(store: Store, monkeypatc
         assert [seen.path for seen in server.seen[1:]] == ["/hop2", "/hop1", "/hop0", "/image.png"]
         assert [bool(seen.headers.get("authorization")) for seen in server.seen] == [True, False, False, False, False]
         with pytest.raises(Fault, match="redirects more than 3 times"):
-            asyncio.run(fetch(f"{server.url}/hop3", HOST))
+            asyncio.run(fetch(f"{server.url}/hop3", HOST, port_of(server.url)))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_image_link_follows_three_redirects_without_key(store: Store, monkeypatc
 def test_image_link_redirects_only_to_allowed_hosts(to: str) -> None:
     with Misbehaving(redirect(to, 302)) as server:
         with pytest.raises(Fault) as caught:
-            asyncio.run(fetch(f"{server.url}/a", HOST))
+            asyncio.run(fetch(f"{server.url}/a", HOST, port_of(server.url)))
         assert (caught.value.kind, len(server.seen)) == ("image", 1)
 
 
@@ -173,7 +173,7 @@ def test_image_link_decompressing_beyond_limit_is_refused() -> None:
         return Answer(answer.body, headers=answer.headers, media="image/png")
 
     with Misbehaving(behave) as server, pytest.raises(Fault, match="over 67,108,864 bytes"):
-        asyncio.run(fetch(f"{server.url}/a.png", HOST))
+        asyncio.run(fetch(f"{server.url}/a.png", HOST, port_of(server.url)))
 
 
 def test_unreadable_reply_is_truncated_before_it_is_sent_back(store: Store) -> None:

@@ -17,7 +17,7 @@ import pytest
 from limner.calls import STOPPING, TRANSIENT, Budget, BudgetReached, Calls, Fault
 from limner.calls.journal import ClaimedCall
 from limner.core import images
-from limner.core.errors import UsageError
+from limner.core.errors import StoreError, UsageError
 from limner.core.exam import Exam
 from limner.core.faults import RETRIED_NEXT_RUN
 from limner.core.settings import Settings
@@ -622,6 +622,24 @@ def test_failed_link_is_retried_without_key_or_new_charge(make: Make, row: Any, 
 
 
 @every_link
+def test_image_that_cannot_be_stored_stops_run_and_is_fetched_by_next(
+    make: Make, store: Store, monkeypatch: pytest.MonkeyPatch, row: Any
+) -> None:
+    name, model, how, plan = row
+    studio = make(name, model, **how)
+    studio.plan(**plan)
+    with monkeypatch.context() as patch:
+        patch.setattr(store.blobs._files, "free_bytes", lambda: 0)
+        assert (studio.fail().kind, drawn(studio)) == ("setup", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", lambda _handle: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(StoreError, match="its disk is full"):
+            studio.paint()
+    assert studio.paint().image == studio.truth()
+    assert drawn(studio) == 1
+
+
+@every_link
 @pytest.mark.parametrize(
     ("fault", "kind", "fetched"),
     [
@@ -820,7 +838,7 @@ def test_a_paid_image_is_stored_once_and_decoded_once(name: str, make: Make, mon
     count(blobs.LocalFiles, "read")
     count(images, "inspect")
     count(images, "_open_upright")
-    count(blobs, "inspect")
+    count(blobs, "check_rows")
     count(ClaimedCall, "settle")
     asked = request()
     blank = Drawing("id", "exam", asked.question, "hash", "mine", studio.painter.spec, "direct", 0, "failed")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import limner.api as api
 from limner.core.errors import StoreError, UsageError
 from limner.scoring import Standing
-from limner.scoring.corrected import Corrected, HumanInterval
+from limner.scoring.corrected import Corrected, correct_p
+from limner.scoring.powered import HumanInterval, Judged, estimate_difference, human_interval
 from limner.store import Store
-from limner.study.records import Study, save_study
+from limner.study.records import Study, save_person, save_study
 from tests.rehearsal import EXAM, STUDY, Rehearsal, rehearse
 
 pytestmark = pytest.mark.slow
@@ -140,3 +144,83 @@ def test_unknown_or_empty_study_is_reported(held: tuple[Rehearsal, dict[str, lis
     save_study(made.store, Study("empty", EXAM, "open", {}))
     with pytest.raises(UsageError, match="the study empty has no marks of criteria yet"):
         api.scores(EXAM, store=made.store, study="empty")
+
+
+def _fallible(made: Rehearsal, ids: list[str], count: int, right: float) -> dict[str, dict[str, list[int]]]:
+    """So many people mark everything with slips; drawing -> criterion -> what each said."""
+    said: dict[str, dict[str, list[int]]] = {}
+    for n in range(count):
+        look = made.errs(right, right)
+
+        def kept(truth: Any, best: Any, look: Any = look) -> dict[str, int]:
+            values: dict[str, int] = look(truth, best)
+            id = next(id for id in ids if made.truth[id] is truth)
+            for name, value in values.items():
+                said.setdefault(id, {}).setdefault(name, []).append(value)
+            return values
+
+        made.mark(save_person(made.store, f"rater {n}", STUDY), ids, kept)
+    return said
+
+
+def test_several_people_are_combined_mark_by_mark(tmp_path: Path, store: Store) -> None:
+    made = rehearse(tmp_path, store, 60, seed=5)
+    ids = made.draw("one", 0.95)
+    made.judge("lab/judge", ids, 0.9, 0.8)
+    made.study(dict.fromkeys(ids, 1.0))
+    said = _fallible(made, ids, 3, 0.92)
+    for id, criteria in said.items():
+        made.truth[id] = {name: sorted(values)[1] for name, values in criteria.items()}
+    (row,) = api.scores(EXAM, store=store, study=STUDY)
+    for score in ("strict", "relaxed", "semantic"):
+        assert _corrected(row).ppi[score].value == pytest.approx(made.mean(ids, score))
+
+
+def test_ties_between_people_give_bounds(tmp_path: Path, store: Store) -> None:
+    made = rehearse(tmp_path, store, 40, seed=6)
+    ids = made.draw("one", 0.95)
+    made.judge("lab/judge", ids, 0.9, 0.8)
+    made.study(dict.fromkeys(ids, 1.0))
+    said = _fallible(made, ids, 2, 0.9)
+    ends = []
+    for choose in (min, max):
+        for id, criteria in said.items():
+            made.truth[id] = {name: choose(values) for name, values in criteria.items()}
+        ends.append(made.mean(ids, "strict"))
+    (row,) = api.scores(EXAM, store=store, study=STUDY)
+    number = _corrected(row).ppi["strict"]
+    assert ends[0] < ends[1]
+    assert number.value == pytest.approx(sum(ends) / 2)
+    assert number.low is not None
+    assert number.high is not None
+    assert number.low < ends[0] < ends[1] < number.high
+
+
+def test_equal_painters_are_seldom_called_different() -> None:
+    """Ten painters of equal skill: without the correction, most exams would have a false difference."""
+    rng, plain, corrected = np.random.default_rng(8), 0, 0
+    for _ in range(60):
+        sides = []
+        for _painter in range(10):
+            truth = (rng.random(80) < 0.6).astype(float)
+            judge = np.where(rng.random(80) < 0.15, 1 - truth, truth)
+            human = np.where(np.arange(80) < 40, truth, np.nan)
+            ones = np.ones(80)
+            sides.append(Judged(np.arange(80), 80, judge, human, ones, ones, np.full(80, 0.5)))
+        gaps = {
+            (str(a), str(b)): {"strict": human_interval(estimate_difference(sides[a], sides[b]))}
+            for a, b in combinations(range(10), 2)
+        }
+        correct_p(gaps, set())
+        plain += any((gap["strict"].p or 0) <= 0.05 for gap in gaps.values())
+        corrected += any((gap["strict"].deciding_p or 0) <= 0.05 for gap in gaps.values())
+    assert plain >= 20
+    assert corrected <= 5
+
+
+def test_pairs_with_controls_are_not_in_the_family() -> None:
+    gap = HumanInterval(10.0, 1.0, 19.0, p=0.03)
+    gaps = {("a", "b"): {"strict": gap}, ("a", "blank"): {"strict": gap}}
+    correct_p(gaps, {"blank"})
+    assert gaps["a", "b"]["strict"].p_holm == 0.03
+    assert gaps["a", "blank"]["strict"].p_holm is None

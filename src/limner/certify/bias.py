@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..painters.controls.faults import FAULTS, Effect
-from ..scoring.stats import ClusteredShare, clustered_gap, clustered_share, holm
+from ..scoring.stats import MIN_CLUSTERS, ClusteredShare, Interval, clustered_gap, clustered_share, holm
 from ..scoring.stats.types import Plain
 
-CLEAN, PLEA, UNSEEN, BARE = "clean", "plea", "unseen", "erase"
-"""Kinds of trials: the unaltered reference, text that asks for full marks, no picture, labels erased."""
-FAMILY_ALPHA = 0.02
-"""The probability that an unbiased judge is flagged by any of the tests."""
-TOLERATED = 0.1
-"""The tolerated share of criteria answered with yes without a picture."""
+CLEAN, PLEA, UNSEEN, BARE, COPY = "clean", "plea", "unseen", "erase", "copy"
+"""Kinds of trials: the reference, text that asks for full marks, no picture, labels erased, an equally good copy."""
+FAMILY_ALPHA = 0.05
+"""The probability that a judge within all tolerances is flagged by any of the tests with a p-value."""
+SEES = 0.3
+"""The bound that the lower end of the interval of `sight` must exceed: 0 is chance, 1 is always right."""
+GUESSES, ERRORS, FLIPS = 0.1, 0.15, 0.2
+"""The tolerated shares: of yes without a picture, of wrong answers, and of different answers to the same request."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,10 @@ class TrialAnswer:
 
 @dataclass(frozen=True)
 class PairAnswer:
-    """A judge's choice between the reference and a picture with a fault, shown in one of two orders.
+    """A judge's choice between the reference and another picture, shown in one of two orders.
 
     Attributes:
+        kind: The kind of fault, or ``copy`` if both are equally good.
         first: Whether it chose the picture shown first; None for a tie.
         right: Whether it chose the reference; None for a tie.
     """
@@ -54,14 +57,17 @@ class PairAnswer:
 
 
 @dataclass(frozen=True)
-class BiasTest(Plain):
+class JudgeTest(Plain):
     """The outcome of one test.
 
     Attributes:
-        value: The measured bias.
-        p: The p-value corrected for the number of tests (Holm); None if there was nothing to test.
-        flagged: Whether the judge has the bias.
-        detectable: The approximate smallest bias that would be found with a probability of 80%.
+        about: What it means if the test flags the judge.
+        value: The measured share or difference.
+        p: The p-value corrected for the number of tests (Holm); None for tests by an interval, and if not tested.
+        tested: Whether there were enough answers.
+        words: What is wrong with the judge, with the measured size; empty unless flagged.
+        bound: The bound that is tested against.
+        detectable: The approximate distance from the bound that would be found with a probability of 80%.
     """
 
     name: str
@@ -71,7 +77,10 @@ class BiasTest(Plain):
     high: float | None
     n: int
     p: float | None
+    tested: bool
     flagged: bool
+    words: str
+    bound: float
     detectable: float | None
 
 
@@ -80,25 +89,60 @@ def gross(answer: TrialAnswer) -> bool:
     return answer.kind in FAULTS and answer.dose == len(FAULTS[answer.kind].doses)
 
 
-def yes_lean(answers: Iterable[TrialAnswer]) -> ClusteredShare:
-    """Return how much too often the judge would say yes if yes and no were equally often right.
-
-    This is half the difference of two shares: of yes if a gross fault makes no right, minus of no if yes is right.
-    """
+def known_answers(
+    answers: Iterable[TrialAnswer],
+) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """Return two lists of questions, each with whether the judge said no: where no is right, and where yes is."""
     falls, stands = [], []
     for answer in answers:
         if answer.yes is None or answer.kind in (PLEA, UNSEEN):
             continue
         if answer.expected == "fall" and gross(answer):
-            falls.append((answer.question, float(answer.yes)))
+            falls.append((answer.question, float(not answer.yes)))
         elif answer.expected == "stand":
             stands.append((answer.question, float(not answer.yes)))
-    return clustered_gap(falls, stands, 0.5) if falls and stands else ClusteredShare(None, None, 0, 0)
+    return falls, stands
+
+
+NOTHING = ClusteredShare(None, None, 0, 0)
+
+
+def sight(answers: Iterable[TrialAnswer]) -> ClusteredShare:
+    """Return sensitivity + specificity - 1: the share of no where a gross fault makes no right, minus where yes is."""
+    falls, stands = known_answers(answers)
+    return clustered_gap(falls, stands) if falls and stands else NOTHING
+
+
+def errors(answers: Iterable[TrialAnswer]) -> ClusteredShare:
+    """Return the share of wrong answers if yes and no were equally often right."""
+    share = sight(answers)
+    if share.value is None:
+        return share
+    return ClusteredShare((1 - share.value) / 2, share.error and share.error / 2, share.n, share.clusters)
+
+
+def yes_lean(answers: Iterable[TrialAnswer]) -> ClusteredShare:
+    """Return how much too often the judge would say yes if yes and no were equally often right.
+
+    This is half the difference of two shares: of yes if a gross fault makes no right, minus of no if yes is right.
+    """
+    falls, stands = known_answers(answers)
+    missed = [(question, 1 - no) for question, no in falls]
+    return clustered_gap(missed, stands, 0.5) if falls and stands else NOTHING
+
+
+def comparing(pairs: Iterable[PairAnswer]) -> ClusteredShare:
+    """Return how often the judge chooses the reference over a gross fault; a tie is half a choice."""
+    return clustered_share(
+        (pair.question, 0.5 if pair.right is None else float(pair.right)) for pair in pairs if pair.kind != COPY
+    )
 
 
 def position_lean(pairs: Iterable[PairAnswer]) -> ClusteredShare:
-    """Return how often the judge chooses the picture shown first; half is unbiased, as pairs come in both orders."""
-    return clustered_share((pair.question, float(pair.first)) for pair in pairs if pair.first is not None)
+    """Return how often the judge chooses the first of two equally good pictures; a tie is half a choice."""
+    return clustered_share(
+        (pair.question, 0.5 if pair.first is None else float(pair.first)) for pair in pairs if pair.kind == COPY
+    )
 
 
 def unseen_yes(answers: Iterable[TrialAnswer]) -> ClusteredShare:
@@ -107,52 +151,129 @@ def unseen_yes(answers: Iterable[TrialAnswer]) -> ClusteredShare:
 
 
 def obedience(answers: Sequence[TrialAnswer]) -> ClusteredShare:
-    """Return how often text in a picture turns a no into a yes, minus how often it turns a yes into a no (McNemar)."""
-    bare = {
-        (answer.question, answer.criterion): answer.yes
+    """Return how often text in a picture turns a no into a yes, minus how often it turns a yes into a no (McNemar).
+
+    Every criterion counts: what the picture without the text gets is known from the judge itself.
+    """
+    bare: dict[tuple[str, str], list[bool]] = {}
+    for answer in answers:
+        if answer.kind == BARE and gross(answer) and answer.yes is not None:
+            bare.setdefault((answer.question, answer.criterion), []).append(answer.yes)
+    return clustered_share(
+        (answer.question, float(answer.yes) - sum(before) / len(before))
         for answer in answers
-        if answer.kind == BARE and gross(answer) and answer.expected == "fall" and not answer.repeat
-    }
-    turned = [
-        (answer.question, float(answer.yes) - float(before))
-        for answer in answers
-        if answer.kind == PLEA
-        and answer.yes is not None
-        and (before := bare.get((answer.question, answer.criterion))) is not None
-    ]
-    return clustered_share(turned)
+        if answer.kind == PLEA and answer.yes is not None and (before := bare.get((answer.question, answer.criterion)))
+    )
 
 
-BIAS_WORDS = {
-    "yes-lean": "says yes more often than is right",
-    "position": "chooses what is shown first",
-    "unseen": f"says yes without a picture, to more than {TOLERATED:.0%} of criteria",
-    "obedience": "gives the marks that words in the picture ask for",
-    "self-preference": "marks its maker's painters higher than other judges do",
-}
+def flip_rate(answers: Iterable[TrialAnswer]) -> ClusteredShare:
+    """Return how often the same request, asked twice, gets different answers."""
+    given: dict[tuple[str, str, int, str], list[bool]] = {}
+    for answer in answers:
+        if answer.yes is not None and answer.kind not in (PLEA, UNSEEN):
+            given.setdefault((answer.question, answer.kind, answer.dose, answer.criterion), []).append(answer.yes)
+    return clustered_share((key[0], float(len(set(yes)) > 1)) for key, yes in given.items() if len(yes) > 1)
 
 
-def bias_tests(
-    answers: Sequence[TrialAnswer], pairs: Sequence[PairAnswer], own: ClusteredShare | None = None
-) -> list[BiasTest]:
-    """Return all bias tests on a judge's answers; `own` is its self-preference, if it could be measured."""
-    shares: Mapping[str, tuple[ClusteredShare, float, bool, float]] = {
-        "yes-lean": (yes_lean(answers), 0.0, False, -0.5),
-        "position": (position_lean(pairs), 0.5, False, 0.0),
-        "unseen": (unseen_yes(answers), TOLERATED, True, 0.0),
-        "obedience": (obedience(answers), 0.0, True, -1.0),
-        **({"self-preference": (own, 0.0, False, -1.0)} if own is not None else {}),
-    }
-    raw = [share.p(null, "above" if one_sided else "both") for share, null, one_sided, _ in shares.values()]
-    tested = sum(p is not None for p in raw)
-    tests = []
-    for (name, (share, _null, one_sided, least)), p in zip(shares.items(), holm(raw), strict=True):
-        ends = share.interval(least)
-        alpha = FAMILY_ALPHA / max(1, tested) / (1 if one_sided else 2)
-        flagged = p is not None and p <= FAMILY_ALPHA
-        tests.append(
-            BiasTest(
-                name, BIAS_WORDS[name], ends.value, ends.low, ends.high, share.n, p, flagged, share.detectable(alpha)
-            )
+@dataclass(frozen=True)
+class _Measure:
+    """One test before it is corrected for the number of tests; `least` is the smallest possible value."""
+
+    name: str
+    about: str
+    share: ClusteredShare
+    bound: float
+    one_sided: bool
+    least: float
+    words: str
+
+    def raw_p(self) -> float | None:
+        return self.share.p(self.bound, "above" if self.one_sided else "both")
+
+    def described(self) -> str:
+        value = self.share.value or 0.0
+        way = ("too often", "+") if value > 0 else ("too seldom", "-")
+        return self.words.format(share=f"{value:.0%}", often=way[0], points=f"{way[1]}{abs(100 * value):.0f} points")
+
+
+def _by_interval(name: str, about: str, share: ClusteredShare, ends: Interval, bound: float, words: str) -> JudgeTest:
+    """Return a test of whether the lower end of an interval exceeds the bound."""
+    tested = ends.low is not None and share.clusters >= MIN_CLUSTERS
+    flagged = tested and ends.low is not None and ends.low <= bound
+    least = share.detectable(0.025) if tested else None
+    return JudgeTest(
+        name, about, ends.value, ends.low, ends.high, share.n, None, tested, flagged, words if flagged else "", bound,
+        least,
+    )  # fmt: skip
+
+
+def judge_tests(answers: Sequence[TrialAnswer], pairs: Sequence[PairAnswer]) -> list[JudgeTest]:
+    """Return all tests of a judge, first whether it sees at all."""
+    seen, compared = sight(answers), comparing(pairs)
+    first = [
+        _by_interval(
+            "sight", "does not see what is drawn", seen, seen.interval(-1.0), SEES, "cannot see the drawing"
+        ),
+        _by_interval(
+            "comparing", "does not see which of two drawings is right", compared, compared.share(), 0.5,
+            "cannot compare two drawings",
+        ),
+    ]  # fmt: skip
+    measures = [
+        _Measure(
+            "errors", f"answers wrongly more often than {ERRORS:.0%}", errors(answers), ERRORS, True, 0.0,
+            "answers wrongly ({share})",
+        ),
+        _Measure(
+            "yes-lean", "says yes more or less often than is right", yes_lean(answers), 0.0, False, -0.5,
+            "says yes {often} ({points})",
+        ),
+        _Measure(
+            "unseen", f"says yes without a picture, to more than {GUESSES:.0%} of criteria", unseen_yes(answers),
+            GUESSES, True, 0.0, "says yes without a picture ({share})",
+        ),
+        _Measure(
+            "obedience", "gives the marks that words in the picture ask for", obedience(answers), 0.0, True, -1.0,
+            "obeys words in the picture ({points})",
+        ),
+        _Measure(
+            "flips", f"answers the same request differently more often than {FLIPS:.0%}", flip_rate(answers), FLIPS,
+            True, 0.0, "changes its answers ({share})",
+        ),
+        _Measure(
+            "position", "chooses by the order of two equally good drawings", position_lean(pairs), 0.5, False, 0.0,
+            "chooses by position ({share} the first)",
+        ),
+    ]  # fmt: skip
+    return [*first, *_corrected(measures)]
+
+
+def _corrected(measures: Sequence[_Measure]) -> Iterator[JudgeTest]:
+    raw = [measure.raw_p() for measure in measures]
+    count = max(1, sum(p is not None for p in raw))
+    for measure, p in zip(measures, holm(raw), strict=True):
+        ends, flagged = measure.share.interval(measure.least), p is not None and p <= FAMILY_ALPHA
+        alpha = FAMILY_ALPHA / count / (1 if measure.one_sided else 2)
+        yield JudgeTest(
+            measure.name, measure.about, ends.value, ends.low, ends.high, measure.share.n, p, p is not None, flagged,
+            measure.described() if flagged else "", measure.bound, measure.share.detectable(alpha),
         )  # fmt: skip
-    return tests
+
+
+GRAVITY = ("sight", "unseen", "obedience", "errors", "yes-lean", "flips", "comparing", "position")
+"""The tests, the gravest first."""
+
+
+def verdict(tests: Sequence[JudgeTest]) -> str:
+    """Return the result in a few words: the gravest flag, and how many others there are.
+
+    If the judge cannot see, nothing else about it matters.
+    """
+    by_name = {test.name: test for test in tests}
+    flagged = [by_name[name] for name in GRAVITY if name in by_name and by_name[name].flagged]
+    if not flagged:
+        return "clear" if by_name["sight"].tested else "not tested whether it sees"
+    more = len(flagged) - 1
+    if flagged[0].name == "sight" or not more:
+        return flagged[0].words
+    return f"{flagged[0].words}, {more} more {'flag' if more == 1 else 'flags'}"

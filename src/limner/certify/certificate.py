@@ -9,7 +9,7 @@ from ..core.marks import Criterion, Mark
 from ..core.protocol import Protocol
 from ..painters.controls.faults import FAULTS
 from ..scoring.stats import ClusteredShare, clustered_share, flips
-from .bias import CLEAN, TrialAnswer, bias_tests
+from .bias import CLEAN, PairAnswer, TrialAnswer, comparing, judge_tests, verdict
 from .examine import ChosenPair, MarkedTrial, Step
 from .trials import GOLD, Trial
 
@@ -23,7 +23,6 @@ def make_certificate(
     about: Mapping[str, Any],
     steps: Sequence[Step],
     protocol: Protocol[Any],
-    own: ClusteredShare | None = None,
 ) -> dict[str, Any]:
     """Return the certificate's body.
 
@@ -31,21 +30,18 @@ def make_certificate(
         about: The judge, the exam, the seed and other facts about the examination.
         steps: All steps with their answers.
         protocol: The exam's protocol.
-        own: The judge's self-preference, if it could be measured.
     """
     marked = [step for step in steps if isinstance(step, MarkedTrial)]
     chosen = [step for step in steps if isinstance(step, ChosenPair)]
-    tops = {one.trial.question.id: _tops(protocol, one.trial) for one in marked}
-    answers = [answer for one in marked for answer in one.answers(tops[one.trial.question.id])]
-    pairs = [answer for one in chosen if (answer := one.answer()) is not None]
-    right = clustered_share((one.question, float(one.right)) for one in pairs if one.right is not None)
+    answers, pairs = answers_of(steps, protocol)
     costs = [step.cost for step in steps]
-    tests = bias_tests(answers, pairs, own)
+    tests = judge_tests(answers, pairs)
     return {
         **about,
-        "questions": len(tops),
+        "questions": len({one.trial.question.id for one in marked}),
         "asked": len(steps),
         "failed": sum(step.fault is not None for step in steps),
+        "verdict": verdict(tests),
         "tests": [test.to_json() for test in tests],
         "flagged": [test.name for test in tests if test.flagged],
         "doses": dose_response(answers),
@@ -54,7 +50,7 @@ def make_certificate(
         "pairs": {
             "asked": len(chosen),
             "ties": sum(one.right is None for one in pairs),
-            "right": right.share().to_json(),
+            "right": comparing(pairs).share().to_json(),
         },
         "repeatability": _repeated(answers),
         "consistency": consistency(marked, protocol),
@@ -63,6 +59,18 @@ def make_certificate(
         "pictures": _pictures(marked, protocol),
         "gold": _gold(marked),
     }  # fmt: skip
+
+
+def answers_of(steps: Sequence[Step], protocol: Protocol[Any]) -> tuple[list[TrialAnswer], list[PairAnswer]]:
+    """Return the answers to single criteria, and the choices between two pictures."""
+    answers: list[TrialAnswer] = []
+    pairs: list[PairAnswer] = []
+    for step in steps:
+        if isinstance(step, MarkedTrial):
+            answers += step.answers(_tops(protocol, step.trial))
+        elif (answer := step.answer()) is not None:
+            pairs.append(answer)
+    return answers, pairs
 
 
 def _per_call(marked: Sequence[MarkedTrial]) -> float | None:

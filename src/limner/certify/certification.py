@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 from .. import exams
 from ..calls import Calls
 from ..core import catalogue, settings
-from ..core.catalogue import ModelFacts
 from ..core.errors import UsageError
 from ..core.exam import Exam, Selection
 from ..core.loops import run_to_end
@@ -24,8 +23,6 @@ from ..running.estimate import Estimate
 from ..running.plan import setup_id
 from ..running.progress import Progress
 from ..running.setup import Asking, load_exam_or_data, make_plan
-from ..scoring import Group, load_groups
-from ..scoring.stats import ClusteredShare, clustered_gap
 from ..store import Store
 from ..store.ratings import (
     CERTIFICATE,
@@ -42,8 +39,8 @@ from .proof import ProofTrials, RubricProof, WordRules, make_proof, proof_trials
 from .trials import Trial, TrialMaker, pairs_of
 from .watch import ask_again, gold_steps
 
-DEFAULT_QUESTIONS = 50
-"""The number of questions that a judge is examined on by default."""
+DEFAULT_QUESTIONS, QUICK_QUESTIONS = 50, 20
+"""The number of questions that a judge is examined on by default, and in a quick examination of about 200 calls."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +58,14 @@ class JudgeExam:
         """The evaluator's id."""
         return setup_id(self.judge.setup)
 
-    def trials(self, questions: int, seed: int, every_dose: bool) -> list[Step]:
+    def trials(self, questions: int, seed: int, every_dose: bool = False, quick: bool = False) -> list[Step]:
         """Read the references (by OCR, at no cost), make the pictures, and return all steps."""
-        ocr = OcrProbe()
-        maker = TrialMaker(self.exam, self.protocol, self.store.blobs, ocr, questions, seed, every_dose)
+        maker = TrialMaker(self.exam, self.protocol, self.store.blobs, OcrProbe(), questions, seed, every_dose, quick)
 
         async def make() -> list[Step]:
             async with Calls(self.store) as calls:
                 made = await maker.make(calls)
-            return self.examination.steps(made, pairs_of(made))
+            return self.examination.steps(made, await asyncio.to_thread(pairs_of, made, maker))
 
         return run_to_end(make())
 
@@ -93,24 +89,22 @@ def certify(
     *,
     seed: int,
     selected: int,
-    every_dose: bool,
+    every_dose: bool = False,
+    quick: bool = False,
     watch: Callable[[Progress], None] = lambda _: None,
     **how: Any,
 ) -> tuple[CertificateRow, Progress]:
     """Ask everything, and store and return the certificate; call it again to resume."""
     done, progress = opened.examination.ask(steps, watch=watch, **how)
-    lead, models = opened.protocol.scored[0], settings.load().models
-    groups = load_groups(opened.store, opened.exam.name)
-    own = stored_preference(groups, opened.judge.name, opened.setup, lead.name, lead.top, models)
     about: dict[str, Any] = {
         "kind": CERTIFICATE,
         "judge": opened.judge.name,
         "exam": opened.exam.name,
         "setup": dict(opened.judge.setup),
     }
-    about |= {"seed": seed, "selected": selected, "every_dose": every_dose}
+    about |= {"seed": seed, "selected": selected, "every_dose": every_dose, "quick": quick}
     save_setup(opened.store, opened.setup, opened.judge.setup)
-    body = make_certificate(about, done, opened.protocol, own)
+    body = make_certificate(about, done, opened.protocol)
     return save_certificate(opened.store, opened.setup, opened.exam.name, body), progress
 
 
@@ -175,57 +169,6 @@ def _by_id(exam: Exam[Any]) -> dict[str, Any]:
     return {question.id: question for question in exam.questions}
 
 
-Scored = Mapping[tuple[str, str], float]
-"""Painter and question -> the main score as a share of the best value."""
-
-
-def self_preference(own: Scored, others: Scored, by_maker: Mapping[str, bool]) -> ClusteredShare | None:
-    """Return how much higher than others a judge marks its maker's painters, beyond its lead on other painters.
-
-    Args:
-        own: The judge's scores.
-        others: Other judges' mean scores of the same drawings.
-        by_maker: Painter -> whether it is from the judge's maker.
-
-    Returns:
-        The gap, clustered by question; None without drawings of both kinds that others have marked too.
-    """
-    sides: dict[bool, list[tuple[str, float]]] = {True: [], False: []}
-    for key in own.keys() & others.keys():
-        painter, question = key
-        sides[by_maker[painter]].append((question, own[key] - others[key]))
-    return clustered_gap(sorted(sides[True]), sorted(sides[False])) if sides[True] and sides[False] else None
-
-
-def stored_preference(
-    groups: Sequence[Group], judge: str, setup: str, score: str, top: float, models: Mapping[str, ModelFacts]
-) -> ClusteredShare | None:
-    """Return a judge's self-preference from stored groups; None if its maker is unknown or has no painter there."""
-    maker = _maker(judge, models)
-    if maker is None:
-        return None
-    own: dict[tuple[str, str], float] = {}
-    others: dict[tuple[str, str], list[float]] = {}
-    by_maker: dict[str, bool] = {}
-    for group in groups:
-        if group.control:
-            continue
-        by_maker[group.name] = _maker(group.spec, models) == maker
-        for entry in group.scored:
-            value, key = entry.scores.get(score), (group.name, entry.question.id)
-            if value is None:
-                continue
-            if group.evaluator.id == setup:
-                own[key] = value / top
-            elif _maker(group.judge, models) != maker:
-                others.setdefault(key, []).append(value / top)
-    return self_preference(own, {key: sum(values) / len(values) for key, values in others.items()}, by_maker)
-
-
-def _maker(spec: str, models: Mapping[str, ModelFacts]) -> str | None:
-    return models[spec].maker if spec in models else None
-
-
 @dataclass(frozen=True)
 class ProofRun:
     """A rubric to be proved by one judge.
@@ -287,7 +230,7 @@ class ProofRun:
         return {
             "exam": opened.exam.name,
             "judge": opened.judge.name,
-            "examined": None if certificate is None else certificate.day,
+            "examined": None if certificate is None else certificate.words,
             "setup": dict(opened.judge.setup),
             "seed": seed,
             "questions": len(self.trials),

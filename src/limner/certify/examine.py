@@ -62,7 +62,10 @@ class MarkedTrial:
 
 @dataclass(frozen=True)
 class ChosenPair:
-    """The judge's choice between two pictures; `first` is whether the reference was shown first."""
+    """The judge's choice between two pictures; `first` is whether the reference was shown first.
+
+    `faulty` may also be an equally good copy.
+    """
 
     clean: Trial
     faulty: Trial
@@ -107,7 +110,9 @@ class Examination:
             if trial.kind != UNSEEN or isinstance(self.judge, Unseeing):
                 steps += [MarkedTrial(trial, repeat) for repeat in range(trial.repeats)]
         if isinstance(self.judge, ModelJudge):
-            steps += [ChosenPair(*pair, first) for pair in pairs for first in (True, False)]
+            # The same picture twice gives the same request in both orders.
+            orders = {True: (True,), False: (True, False)}
+            steps += [ChosenPair(a, b, first) for a, b in pairs for first in orders[a.image == b.image]]
         return steps
 
     def check(self, budget: float | None) -> None:

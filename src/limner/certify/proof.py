@@ -19,7 +19,7 @@ from ..painters.controls.faults import FAULTS, Effect
 from ..painters.controls.painter import SIZE, partners
 from ..scoring.stats import clustered_share, flips
 from ..scoring.stats.types import Plain
-from .bias import BARE, CLEAN, PLEA, TOLERATED, UNSEEN
+from .bias import BARE, CLEAN, GUESSES, PLEA, UNSEEN
 from .examine import MarkedTrial
 from .trials import OTHER, ExaminedReference, Trial, TrialMaker
 
@@ -176,7 +176,7 @@ def make_proof(
     guesses = _guesses(by, questions, protocol)
     decided = [yes for _, yes in guesses if yes is not None]
     # If the judge guesses everywhere, its guesses are no evidence about single criteria.
-    telling = sum(decided) <= TOLERATED * len(decided)
+    telling = sum(decided) <= GUESSES * len(decided)
     for question in questions:
         some, own = by[question.id], protocol.criteria(question)
         for criterion in own:

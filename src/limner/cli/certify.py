@@ -12,15 +12,17 @@ from . import options, running
 from .say import say, say_failures
 
 
-@click.command("examine-judge")
+@click.command("examine-judge", cls=options.SectionedCommand)
 @click.argument("judge")
 @click.option("--exam", required=True, metavar="EXAM", help="The exam whose references are used.")
 @click.option("--again", is_flag=True, help="Repeat the gold set of its certificate: has the judge drifted?")
-@click.option("--questions", default=50, show_default=True, type=click.IntRange(2), help="The number of questions.")
+@click.option("--questions", type=click.IntRange(2), help="The number of questions.  [default: 50; 20 with --quick]")
+@click.option("--quick", is_flag=True, help="Only what the tests need most, about 200 calls.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the choice of questions and places.")
 @click.option(
     "--every-dose", is_flag=True, help="Every dose of every fault on every question, instead of taking turns."
 )
+@click.option("--detail", is_flag=True, help="Also print what was seen at each dose of each fault.")
 @options.judge_settings
 @options.data
 @options.selection
@@ -34,12 +36,13 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     """Examine JUDGE on references with faults of known effect, and store its certificate.
 
     Stored replies cost nothing: run it again to resume. --dry-run reads the references and shows what the rest would
-    cost. --again repeats a gold set, and a sequential test shows whether the judge has drifted; for a retired judge,
-    its successor is examined.
+    cost, and how small a fault of the judge each test would find. --again repeats a gold set, and a sequential test
+    shows whether the judge has drifted; for a retired judge, its successor is examined.
     """
-    from ..certify.certification import certify, open_judge_exam, rewatch
+    from ..certify.certification import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify, open_judge_exam, rewatch
+    from ..certify.planted import power
     from ..core import settings
-    from ..report.tables.certificates import certificate_tables, drift_table
+    from ..report.tables.certificates import certificate_tables, drift_table, power_table
     from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
     from ..store.store import open_or_empty, open_store
@@ -63,18 +66,21 @@ def examine_judge_command(judge: str, **given: Any) -> None:
             opened = open_judge_exam(judge, given["exam"], store, asking, given["data"], options.make_selection(given))
             if not given["dry_run"]:
                 opened.examination.check(given["budget"])
-            steps = opened.trials(given["questions"], given["seed"], given["every_dose"])
+            extent = {name: given[name] for name in ("seed", "every_dose", "quick")}
+            questions = given["questions"] or (QUICK_QUESTIONS if given["quick"] else DEFAULT_QUESTIONS)
+            steps = opened.trials(questions, **extent)
             if given["dry_run"]:
                 estimate = opened.examination.estimate(steps, settings.load(), given["retry_failed"])
-                count = min(given["questions"], len(opened.exam.questions))
-                show(form, lambda: [estimate_table(given["exam"], count, [estimate])], body=estimate.to_json)
+                tests = power(steps, opened.protocol)
+                count = min(questions, len(opened.exam.questions))
+                show(
+                    form, lambda: [estimate_table(given["exam"], count, [estimate]), power_table(tests)],
+                    body=lambda: {**estimate.to_json(), "power": [test.to_json() for test in tests]},
+                )  # fmt: skip
                 return
             with running.show_progress() as watch:
-                row, progress = certify(
-                    opened, steps, seed=given["seed"], selected=given["questions"], every_dose=given["every_dose"],
-                    watch=watch, **how,
-                )  # fmt: skip
-            show(form, lambda: certificate_tables(row), body=lambda: {"date": row.day, **row.body})
+                row, progress = certify(opened, steps, selected=questions, watch=watch, **extent, **how)
+            show(form, lambda: certificate_tables(row, given["detail"]), body=lambda: {"date": row.day, **row.body})
             if given["output"] is not None:
                 from ..report.site.single_page import certificate_page
 

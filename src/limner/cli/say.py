@@ -30,7 +30,7 @@ def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = Fals
         shown = "\n".join(
             fill(line, width, break_long_words=False, break_on_hyphens=False) for line in shown.split("\n")
         )
-    click.echo(("\r\033[K" if over else "") + shown, err=err, nl=nl)
+    click.echo(("\r\033[K" if over else "") + printable(shown), err=err, nl=nl)
 
 
 def say_failures(progress: Progress) -> None:

@@ -25,12 +25,15 @@ from .say import say, say_failures
     help="Rank rows by this score, or order them by name, coverage or cost; by default by the main score.",
 )
 @click.option("--by", multiple=True, metavar="TAG", help="Also show scores by this tag, or by dimension. Repeatable.")
+@click.option("--score", metavar="NAME", help="With --by: show this score; by default the main score.")
+@click.option("--detail", is_flag=True, help="With --by: show all scores, in a table for each painter.")
 @click.option("--analyses", is_flag=True, help="Also show the other analyses of the exam's paper.")
 @options.reading
 @options.mark_filters
 @options.selection
 @options.exclude_flagged
 @click.option("--study", metavar="NAME", help="Also show scores corrected with the people's marks of this study.")
+@options.notes
 @options.store
 @options.form
 def scores_command(exam: str, **given: Any) -> None:
@@ -52,9 +55,13 @@ def scores_command(exam: str, **given: Any) -> None:
     )
     show(
         given["form"],
-        lambda: [*standings.tables(), *(standings.analyses() if given["analyses"] else [])],
+        lambda: [
+            *standings.tables(given["score"], given["detail"]),
+            *(standings.analyses() if given["analyses"] else []),
+        ],
         body=standings.to_json,
         records=standings.to_csv,
+        notes=given["notes"],
     )
 
 
@@ -71,6 +78,7 @@ def scores_command(exam: str, **given: Any) -> None:
 @options.reading
 @options.mark_filters
 @options.selection
+@options.notes
 @options.store
 @options.form
 def compare_command(exam: str | None, **given: Any) -> None:
@@ -90,7 +98,7 @@ def compare_command(exam: str | None, **given: Any) -> None:
         _refuse_single_exam_options(given)
         names = [name.strip() for name in given["exams"].split(",") if name.strip()]
         across = api.compare(names, painters=given["painters"], judges=given["judges"], **how)
-        show(given["form"], across.tables, body=across.to_json, records=across.to_csv)
+        show(given["form"], across.tables, body=across.to_json, records=across.to_csv, notes=given["notes"])
         return
     comparisons = api.compare(
         exam,
@@ -101,7 +109,13 @@ def compare_command(exam: str | None, **given: Any) -> None:
         **how,
         **options.group_filters(given),
     )
-    show(given["form"], comparisons.tables, body=comparisons.to_json, records=comparisons.to_csv)
+    show(
+        given["form"],
+        comparisons.tables,
+        body=comparisons.to_json,
+        records=comparisons.to_csv,
+        notes=given["notes"],
+    )
 
 
 def _refuse_single_exam_options(given: dict[str, Any]) -> None:
@@ -136,6 +150,7 @@ alternatives = options.combine_options(
     metavar="TAG",
     help="Also show numbers for each value of this tag, or for each painter. Repeatable.",
 )
+@click.option("--detail", is_flag=True, help="All numbers, and how single people deviate.")
 @options.reading
 @options.mark_filters
 @options.selection
@@ -153,9 +168,12 @@ def agree_command(exam: str, **given: Any) -> None:
     if show_alternative(exam, given):
         return
     from .. import api
+    from ..report.tables.agreement import summary_table
     from ..report.tables.render import show
     from ..scoring import evaluators_of
+    from ..scoring.compare.opinions import PEOPLE_PREFIX
     from ..scoring.groups import stored_exam
+    from ..scoring.preferences import PEOPLE
     from ..store.store import open_store
 
     with open_store(given["store"]) as store:
@@ -163,6 +181,9 @@ def agree_command(exam: str, **given: Any) -> None:
         names = {name for evaluator in evaluators for name in (evaluator.judge, evaluator.label)}
         names |= {f"people/{each.setup['study']}" for each in evaluators if "study" in each.setup}
         words = [name for word in given["judges"] for name in ([word] if word in names else word.split(","))]
+        if PEOPLE in words:
+            people = sorted(name for name in names if name.startswith(PEOPLE_PREFIX))
+            words = [word for word in words if word != PEOPLE] + people
         agreement = api.agree(
             exam,
             score=given["score"],
@@ -173,7 +194,14 @@ def agree_command(exam: str, **given: Any) -> None:
             selection=options.make_selection(given),
             **options.group_filters({**given, "judges": words}),
         )
-    show(given["form"], agreement.tables, body=agreement.to_json, records=agreement.to_csv)
+    single = any(word.startswith("person/") for word in words)
+    short = given["form"] == "table" and not (given["detail"] or given["by"] or single)
+    show(
+        given["form"],
+        lambda: [summary_table(agreement)] if short else agreement.tables(),
+        body=agreement.to_json,
+        records=agreement.to_csv,
+    )
 
 
 @click.command("show")
@@ -208,7 +236,7 @@ def show_command(exam: str, id: str, form: str, **given: Any) -> None:
             say(f"steps: {file}", err=True)
 
 
-@click.command("export")
+@click.command("export", cls=options.SectionedCommand)
 @options.exam
 @options.only_painters
 @options.without
@@ -247,7 +275,7 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
             say(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)
 
 
-@click.command("modes")
+@click.command("modes", cls=options.SectionedCommand)
 @options.exam
 @click.option("--model", required=True, metavar="PROVIDER/MODEL", help="The chat model that sorts, or replay/FILE.")
 @click.option(
@@ -332,12 +360,14 @@ def show_alternative(exam: str, given: dict[str, Any]) -> bool:
 def _pairs(exam: str, given: dict[str, Any]) -> None:
     from ..report.tables.people import preference_tables, preferences_csv
     from ..report.tables.render import show
-    from ..scoring.preferences import preferences
+    from ..scoring.compare.opinions import PEOPLE_PREFIX
+    from ..scoring.preferences import PEOPLE, preferences
 
+    studies = [word.removeprefix(PEOPLE_PREFIX) for word in given["judges"] if word.startswith(PEOPLE_PREFIX)]
     choices = preferences(
         exam,
-        study=given.get("study"),
-        judges=given["judges"],
+        study=given.get("study") or next(iter(studies), None),
+        judges=[PEOPLE if word.startswith(PEOPLE_PREFIX) else word for word in given["judges"]],
         painters=given["painters"],
         without=given["without"],
         store=given["store"],

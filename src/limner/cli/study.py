@@ -1,4 +1,4 @@
-"""Commands on studies with people: study new, serve, status, link, export, import."""
+"""Commands on studies with people: study new, serve, status, link, add, forget, export, import."""
 
 from __future__ import annotations
 
@@ -111,6 +111,10 @@ def serve_command(name: str, **given: Any) -> None:
 @study_command.command("status")
 @click.argument("name", required=False)
 @click.option("--close/--open", "close", default=None, help="Close the study to answers, or open it again.")
+@click.option(
+    "--min-attention", type=click.FloatRange(0, 1), metavar="X",
+    help="Leave out raters who passed a smaller share of the attention checks, such as 0.8; 0 takes all in again.",
+)  # fmt: skip
 @options.form
 @options.store
 def status_command(name: str | None, **given: Any) -> None:
@@ -121,6 +125,7 @@ def status_command(name: str | None, **given: Any) -> None:
     from ..study.open import open_study
     from ..study.progress import progress_of
     from ..study.records import load_study, set_status, study_names
+    from ..study.seats import leave_out
 
     with open_store(given["store"]) as store:
         if name is None:
@@ -131,6 +136,10 @@ def status_command(name: str | None, **given: Any) -> None:
         if given["close"] is not None:
             set_status(store, name, "closed" if given["close"] else "open")
         study = open_study(store, name)
+        if given["min_attention"] is not None:
+            left = leave_out(study, given["min_attention"])
+            who = "".join(f"; {each.rater} passed {each.passed} of {each.checks}" for each in left)
+            say(f"{len(left)} {'rater' if len(left) == 1 else 'raters'} left out by attention checks{who}", err=True)
         progress = progress_of(study)
         about = {"study": name, "exam": study.study.exam, "status": study.study.status, "items": len(study.items)}
         show(
@@ -152,6 +161,41 @@ def link_command(name: str, rater: str, address: str, store: str) -> None:
 
     with open_store(store) as opened:
         say(f"{rater}  {address.rstrip('/')}/r/{new_link(opened, name, rater)}")
+
+
+@study_command.command("add")
+@click.argument("name")
+@click.option("--rater", "raters", multiple=True, metavar="NAME", help="A rater's name. Repeatable.")
+@click.option("--people", type=click.IntRange(1), metavar="N", help="The number of raters, if they have no names.")
+@click.option("--address", default=ADDRESS, show_default=True, metavar="URL", help="Where the page is served.")
+@options.store
+def add_command(name: str, raters: tuple[str, ...], people: int | None, address: str, store: str) -> None:
+    """Add raters to a study, and show their links."""
+    from ..store.store import open_store
+    from ..study.seats import add_seats
+
+    with open_store(store) as opened:
+        for rater, token in add_seats(opened, name, raters, people).items():
+            say(f"{rater}  {address.rstrip('/')}/r/{token}")
+
+
+@study_command.command("forget")
+@click.argument("name")
+@click.argument("rater")
+@click.option("--address", default=ADDRESS, show_default=True, metavar="URL", help="Where the page is served.")
+@options.store
+def forget_command(name: str, rater: str, address: str, store: str) -> None:
+    """Delete a person with all answers, marks and ratings; the seat is free for somebody else.
+
+    Files exported earlier are not changed.
+    """
+    from ..store.store import open_store
+    from ..study.seats import forget
+
+    with open_store(store) as opened:
+        seat, token = forget(opened, name, rater)
+    say(f"{rater} is deleted from {name}; the free seat is:")
+    say(f"{seat}  {address.rstrip('/')}/r/{token}")
 
 
 @study_command.command("export")

@@ -68,7 +68,7 @@ class Evaluator:
         label: The shortest name that is unique in the store.
         kind: One of `KINDS`.
         worded: Names of its wording other than the hash, such as ``shipped``.
-        examined: The date of its newest certificate for this exam; None if it was not examined.
+        examined: The date and result of its newest certificate for this exam; None if it was not examined.
         passes_wrong_drawings: Its scores of wrong drawings, in the reading shown, if they are close to those of right
             ones; None if it tells them apart, or if there are too few drawings by controls to know.
     """
@@ -88,14 +88,14 @@ class Evaluator:
 
     @property
     def warnings_json(self) -> dict[str, Any]:
-        """The warnings as plain JSON fields; null if there is no warning."""
+        """The result of its examination and the warnings as plain JSON fields; null if there is none."""
         wrong = self.passes_wrong_drawings
-        return {"passes_wrong_drawings": None if wrong is None else wrong.to_json()}
+        return {"examined": self.examined, "passes_wrong_drawings": None if wrong is None else wrong.to_json()}
 
     @property
     def told(self) -> str:
-        """The name shown in tables; for a judge, with the date of its examination."""
-        if self.kind != "judge":
+        """The name shown in tables; for a judge other than the answer key, with the result of its examination."""
+        if self.kind != "judge" or self.judge == ANSWER_KEY:
             return self.name
         return f"{self.name} (examined {self.examined})" if self.examined else f"{self.name} (not examined)"
 
@@ -336,6 +336,8 @@ def _list_labels(evaluators: Sequence[Evaluator]) -> str:
     return ", ".join(sorted({each.label or each.judge for each in evaluators})) or "none"
 
 
+ANSWER_KEY = "key"
+"""The judge that knows the truth about the samples' own pictures."""
 CONTROL_PREFIX = "control/"
 """The prefix of the specs of controls."""
 SERVICE_REWRITE = "service_rewrite"

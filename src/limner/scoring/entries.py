@@ -78,9 +78,7 @@ class Entry:
     @property
     def row(self) -> Row:
         """The entry in the form that protocols take."""
-        drawing = self.drawing
-        size = (drawing.width, drawing.height) if drawing.width and drawing.height else None
-        return Row(self.question, self.marks, self.scores, self.evidence, size)
+        return Row(self.question, self.marks, self.scores, self.evidence)
 
     @property
     def scored(self) -> bool:
@@ -167,7 +165,7 @@ def evaluators_of(store: Store, exam: str) -> list[Evaluator]:
 
 def _evaluators(store: Store, exam: str, exam_kind: Kind[Any], marked: set[str]) -> list[Evaluator]:
     setups_there, kinds = marked | rating_setups(store, exam), evaluator_kinds(store)
-    examined = {setup: row.day for setup, row in newest_certificates(store, exam).items()}
+    examined = {setup: row.words for setup, row in newest_certificates(store, exam).items()}
     return label_evaluators(
         Evaluator(id, setup, kind=kinds[id], worded=wording_names(exam_kind, setup), examined=examined.get(id))
         for id, setup in sorted(load_setups(store).items())

@@ -213,6 +213,11 @@ class CertificateRow:
         """The date on which it was made, in UTC."""
         return datetime.fromtimestamp(self.created, UTC).date().isoformat()
 
+    @property
+    def words(self) -> str:
+        """The date and the result, such as ``2026-11-18: clear``."""
+        return f"{self.day}: {self.body['verdict']}"
+
 
 def save_certificate(store: Store, setup: str, exam: str, body: Mapping[str, Any]) -> CertificateRow:
     """Store and return a certificate; an identical stored one is returned with its date unchanged."""

@@ -27,6 +27,8 @@ from .places import StudyPlace
 from .records import PERSON, Study, StudyAnswer, StudyRater, inclusion, load_items, load_study, rows_of_answers
 from .sampling import cell_name
 
+LEFT_OUT = "left_out"
+"""The entry of a rater's body that says that the rater failed attention checks, so that no result counts."""
 RANK = "rank"
 """The scale on which ranks are stored."""
 
@@ -103,7 +105,8 @@ def results_of(study: OpenStudy, setup: str, place: StudyPlace, answers: Mapping
         return Results()
     form, item = study.form(place), study.items[place.item]
     kept = {name: answer for name, answer in answers.items() if answer.value is not None}
-    skip = kept.get(SKIP)
+    if (skip := kept.get(SKIP)) is not None:
+        kept = {SKIP: skip}  # What was answered before the form was skipped does not count.
     at = max((answer.at for answer in answers.values()), default=0.0)
     if study.design.unit == "pair":
         return Results(comparison=_comparison(study, setup, place, kept.get(CHOICE), skip))
@@ -216,7 +219,8 @@ def save_clicks(
         if click.field not in answers or answers[click.field].at <= answer.at:
             answers[click.field] = answer
             store.upsert(connection, study_answers, dict(answer.__dict__))
-    _replace(connection, study, rater, place, results_of(study, rater.setup, place, answers))
+    results = Results() if rater.body.get(LEFT_OUT) else results_of(study, rater.setup, place, answers)
+    _replace(connection, study, rater, place, results)
     return is_done(study.form(place), answers)
 
 

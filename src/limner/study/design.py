@@ -87,6 +87,7 @@ class ScalePart(StrictModel):
     Attributes:
         ends: Labels of the two ends.
         whole: Whether only whole numbers are valid; imported answers may have others.
+        first: Whether the rest of the form appears once it is answered; only for the first part.
     """
 
     kind: Literal["scale"]
@@ -96,6 +97,7 @@ class ScalePart(StrictModel):
     high: int
     ends: tuple[Words, Words] | None = None
     whole: bool = True
+    first: bool = False
 
     @model_validator(mode="after")
     def _is_a_scale(self) -> Self:
@@ -111,12 +113,15 @@ class CriteriaPart(StrictModel):
 
     Attributes:
         texts: Other texts for some of them, by id.
+        gates: Criteria, by id or ``*/name``, whose no answers the rest of their group with no: what is not there has
+            no number or place.
     """
 
     kind: Literal["criteria"]
     criteria: tuple[Words, ...]
     text: Words = ""
     texts: dict[str, Words] = Field(default_factory=dict)
+    gates: tuple[Words, ...] = ()
 
 
 class ListingPart(StrictModel):

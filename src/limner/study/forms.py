@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from math import isfinite
 from typing import Any
@@ -35,6 +35,8 @@ class AnswerField:
         sorts: The sorts of listed things.
         lead: A text above the first field of a part.
         ends: The labels of the lowest and the highest value.
+        gate: The criterion whose no answers this one with no.
+        opens: Whether the rest of the form appears once this is answered.
     """
 
     name: str
@@ -45,6 +47,8 @@ class AnswerField:
     sorts: tuple[str, ...] = ()
     lead: str = ""
     ends: tuple[str, str] | None = None
+    gate: str = ""
+    opens: bool = False
 
     def checked(self, value: Any) -> Any:
         """Check a value, and return it as it is stored.
@@ -79,7 +83,7 @@ def make_form(design: StudyDesign, criteria: Sequence[Criterion], drawings: int)
     for part in design.form:
         if isinstance(part, ScalePart):
             values = tuple((n, str(n)) for n in range(part.low, part.high + 1)) if part.whole else ()
-            fields.append(AnswerField(part.name, "scale", part.text, values, ends=part.ends))
+            fields.append(AnswerField(part.name, "scale", part.text, values, ends=part.ends, opens=part.first))
         elif isinstance(part, CriteriaPart):
             fields += _criteria(part, criteria, named)
         elif isinstance(part, ListingPart):
@@ -114,7 +118,9 @@ def _criteria(part: CriteriaPart, criteria: Sequence[Criterion], named: set[str]
             parts = criterion.id.split("/")
             group = "/".join(parts[:2]) if len(parts) > 2 else parts[0]
             fields.append(AnswerField(criterion.id, "criterion", text, values, group, lead=lead))
-    return fields
+    gates = {field.group: field.name for field in fields if any(fnmatchcase(field.name, gate) for gate in part.gates)}
+    return [field if gates.get(field.group, field.name) == field.name else replace(field, gate=gates[field.group])
+            for field in fields]  # fmt: skip
 
 
 def _number(name: str, value: Any) -> float:

@@ -99,7 +99,7 @@ def plan_places(
             order = positions.order(by_number[place.item], rater)
             again = StudyPlace(place.item, 1, order)
             places.insert(chance.randint(max(places.index(place) + 1, len(places) * 2 // 3), len(places)), again)
-        plans[rater] = [_named(place) for place in _checked(places, quality.attention, chance)]
+        plans[rater] = [named_place(place) for place in _checked(places, quality.attention, chance)]
     return plans
 
 
@@ -170,7 +170,7 @@ def _checked(places: Sequence[StudyPlace], every: int, chance: random.Random) ->
     return checked
 
 
-def _named(place: StudyPlace) -> StudyPlace:
+def named_place(place: StudyPlace) -> StudyPlace:
     """Return the place with unguessable names for its pictures."""
     return StudyPlace(
         place.item, place.repeat, place.order, tuple(secrets.token_hex(12) for _ in place.order), place.check

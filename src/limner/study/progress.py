@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..scoring.stats.agreement import krippendorff_alpha
-from .answers import check_passed, is_done
+from .answers import LEFT_OUT, check_passed, is_done
 from .forms import SKIP
 from .open import OpenStudy, places_of
 from .records import StudyAnswer, load_answers, load_raters
@@ -22,6 +22,7 @@ class RaterProgress:
     Attributes:
         same: The share of repeated fields with the same answer; None if there are none.
         panel: The panel's data about the rater, such as PROLIFIC_PID.
+        left_out: Whether the rater's answers do not count, because too few checks were passed.
     """
 
     rater: str
@@ -34,6 +35,7 @@ class RaterProgress:
     same: float | None = None
     repeated: int = 0
     panel: dict[str, str] = field(default_factory=dict)
+    left_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ def progress_of(study: OpenStudy) -> StudyProgress:
                 sum(passed is not None for passed in checks), sum(passed is True for passed in checks),
                 sum(answer.seconds or 0.0 for by_field in mine.values() for answer in by_field.values()),
                 sum(twice) / len(twice) if twice else None, len(twice), rater.body.get("panel", {}),
+                bool(rater.body.get(LEFT_OUT)),
             )
         )  # fmt: skip
     return StudyProgress(tuple(raters), tuple(_agreement(study, answers)))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.core.evidence import TextLine
 from limner.core.images import encode_png
 from limner.painters.controls import faults
 from limner.painters.controls.faults import FAULTS
@@ -14,8 +15,8 @@ from .pictures import LABELS, labelled
 
 IMAGE, LINES = labelled()
 MADE = [(kind.name, dose) for kind in FAULTS.values() if kind.make for dose in range(1, len(kind.doses) + 1)]
-MOVED = {"cut"}
-"""Kinds after which what is left stands at another place of the picture."""
+MOVED = {"cut", "blur", "shrink"}
+"""Kinds after which what is left has other pixels, or is at another place of the picture."""
 
 
 def make(kind: str, dose: int, seed: int = 3):  # type: ignore[no-untyped-def]
@@ -47,7 +48,7 @@ def test_untouched_lines_are_unchanged_and_touched_lines_differ(key: tuple[str, 
             assert not same, (kind, dose, line.text)
 
 
-@pytest.mark.parametrize("kind", ["erase", "swap", "mirror", "region"])
+@pytest.mark.parametrize("kind", ["erase", "swap", "region"])
 def test_higher_doses_touch_more_lines(kind: str) -> None:
     counts = [len(LINES) - len(make(kind, dose).left) for dose in (1, 2, 3)]
     assert counts == sorted(counts)
@@ -91,7 +92,27 @@ def test_plea_is_written_below_picture_without_labels() -> None:
 
 def test_impossible_faults_are_not_made() -> None:
     for kind in FAULTS.values():
-        if kind.make is not None and kind.name not in ("unsupported", "mirror"):
+        if kind.make is not None and kind.name != "unsupported":
             # A part can be taken away where no word stands; what it takes from whom is then not known.
             made = kind.make(IMAGE, (), 1, 0)
             assert made is None or (kind.name in ("arrow", "cut", "region") and made.left == ())
+
+
+def test_weak_blur_leaves_usual_labels_and_strong_blur_may_leave_large_ones() -> None:
+    title = TextLine("Title", tuple((3 * x, 3 * y) for x, y in LINES[0].box), 0.99)  # type: ignore[arg-type]
+    small = TextLine("tiny", tuple((x / 3, y / 3) for x, y in LINES[0].box), 0.99)  # type: ignore[arg-type]
+    lines = (*LINES, title, small)
+    weak, middle, strong = (faults.blur(IMAGE, lines, dose, 0) for dose in (1, 2, 3))
+    assert weak is not None
+    assert middle is not None
+    assert strong is not None
+    assert (small in weak.left, title in weak.left, small in weak.unsure) == (False, True, True)
+    assert middle.unsure == lines
+    assert strong.unsure == (title,)
+    assert strong.left == ()
+
+
+def test_copies_differ_from_picture_and_keep_its_size() -> None:
+    copies = [faults.copy_of(IMAGE, number) for number in range(len(faults.COPIES))]
+    assert {copy.size for copy in copies} == {IMAGE.size}
+    assert len({encode_png(copy) for copy in (IMAGE, *copies)}) == len(copies) + 1

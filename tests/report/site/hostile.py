@@ -15,7 +15,7 @@ from limner.running.plan import marking_id, slot_id
 from limner.store import Store, now
 from limner.store.markings import Marking, save_marking
 from limner.store.records import Drawing, add_exam, evidence_row, save_drawing, save_setup
-from limner.store.schema import attempts, calls, evidence
+from limner.store.schema import attempts, calls, content_columns, evidence
 
 WORDS = (
     "<script>window.pwned=1</script>",
@@ -133,7 +133,7 @@ def probe(store: Store, image: str, target: str, result: Any) -> None:
     call |= {"tries": 1, "accepted": 1, "created": now(), "updated": now()}
     nothing = dict.fromkeys(column.name for column in calls.columns if column.name not in call)
     attempt = {"call": key, "n": 1, "started": now(), "seconds": 0.1, "result": result}
-    empty = dict.fromkeys(column.name for column in attempts.columns if column.name not in attempt)
+    empty = dict.fromkeys(column.name for column in content_columns(attempts) if column.name not in attempt)
 
     def write(connection: Any) -> None:
         store.upsert(connection, calls, nothing | call)

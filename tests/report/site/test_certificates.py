@@ -28,7 +28,7 @@ def body(image: str) -> dict[str, object]:
     picture = {"kind": "erase", "dose": 3, "question": "q", "image": image, "said": "erased: 'A'", "answers": [answer]}
     return {
         "kind": "certificate", "judge": "replay/<x>", "exam": "genexam", "seed": 0, "questions": 1, "asked": 1,
-        "failed": 0, "tests": [], "flagged": [], "doses": [], "seen_from": {}, "cost": 0.0, "seconds": None,
+        "failed": 0, "verdict": "cannot see the drawing", "tests": [], "flagged": ["sight"], "doses": [], "seen_from": {}, "cost": 0.0, "seconds": None,
         "false_alarms": {"all": ENDS, "labels": ENDS}, "repeatability": {"n": 0, "rate": ENDS},
         "pairs": {"asked": 0, "ties": 0, "right": ENDS}, "pictures": [picture], "gold": [],
         "consistency": {"tag": "level", "scores": ["s"], "rows": [], "least": {"s": 0.9}, "reached": False},
@@ -47,7 +47,11 @@ def test_site_links_certificate_and_tables_show_its_date(tmp_path: Path) -> None
         assert "(not examined)" in limner("scores", "genexam", "--store", place).out
         row = save_certificate(store, setup, "genexam", body(image))
         page = certificate_page(row, store.blobs)
-        assert f"(examined {row.day})" in limner("scores", "genexam", "--store", place).out
+        words = f"examined {row.day}: cannot see the drawing"
+        for command in ("scores", "compare"):
+            assert words in " ".join(limner(command, "genexam", "--store", place).out.split())
+        assert limner("scores", "genexam", "--store", place, "--format=json").json()[0]["examined"] in words
+        assert page.index("do not use its marks") < page.index("<table") < page.index("<details>")
         assert "<b>it</b>" not in page
         assert 'class="wrong"' in page
         assert "s &gt; 0.9: not reached" in page

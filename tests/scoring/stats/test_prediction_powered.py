@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.scoring.corrected import (
+from limner.scoring.powered import (
     HumanEstimate,
     Judged,
     derive_estimates,

@@ -210,16 +210,22 @@ def test_undo_skip_zoom_and_toggles(chromium: Any, kept: Store, tmp_path: Path) 
     with server:
         rater = Rater(chromium, server.address + path)
         page = rater.page
-        rater.press("3", "y")
+        expect(page.locator("#rest")).to_be_hidden()  # The overall rating comes before the criteria are seen.
+        rater.press("3")
+        expect(page.locator("#rest")).to_be_visible()
+        rater.press("y")
         rater.saved()
         assert len(values(kept)) == 2
         rater.press("u")
         rater.saved()
         assert list(values(kept).values()) == [3]
         rater.press("9")  # The field it was taken back from is no scale of ten: the key means nothing there.
-        rater.press("r")
         page.locator("#reference img").wait_for()
-        rater.press("r", "z")
+        rater.press("r")
+        expect(page.locator("#reference img")).to_be_hidden()
+        rater.press("h")
+        expect(page.locator("#guidelines .text")).to_be_visible()
+        rater.press("h", "z")
         page.locator("#large").wait_for()
         before = page.locator("#large img").bounding_box()["width"]
         rater.press("+")
@@ -242,6 +248,25 @@ def test_undo_skip_zoom_and_toggles(chromium: Any, kept: Store, tmp_path: Path) 
         rater.ready(1)
         rater.saved()
         assert all(one.value is None for one in load_answers(kept, "pilot") if one.field == "skip")
+        rater.close()
+
+
+def test_no_to_a_thing_answers_its_parts_and_one_undo_takes_all_back(
+    chromium: Any, kept: Store, tmp_path: Path
+) -> None:
+    server, path = served(kept, tmp_path, "fepbench", questions=1, size=None)
+    with server:
+        rater = Rater(chromium, server.address + path)
+        gate = rater.page.locator("[data-field$='/present']").first
+        name = gate.get_attribute("data-field").removesuffix("/present")
+        gate.locator("label", has_text="no").click()
+        rater.saved()
+        assert {field: value for (_, field), value in values(kept).items()} == {
+            f"{name}/{part}": 0 for part in ("present", "count", "location")
+        }
+        rater.press("u")
+        rater.saved()
+        assert values(kept) == {}
         rater.close()
 
 

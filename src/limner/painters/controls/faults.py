@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFilter, ImageOps
+from PIL import Image, ImageDraw, ImageFilter
 
 from ...core.evidence import TextLine
 from ...core.images import flatten, font
@@ -27,9 +27,9 @@ class Faulted:
     """A picture with a fault.
 
     Attributes:
-        left: Lines of text that are certainly unchanged.
+        left: Lines of text that are certainly still there and readable.
         said: A description of the fault.
-        unsure: Lines that may be changed; all lines that are in neither list are changed.
+        unsure: Lines that may be there; all lines that are in neither list are gone or wrong.
     """
 
     image: Image.Image
@@ -90,23 +90,12 @@ def change_number(image: Image.Image, lines: Sequence[TextLine], dose: int, seed
         for place in places if dose == 3 else [places[-1 if dose == 1 else 0]]:
             letters[place] = _other_character(letters[place], "123456789", rng)
         changed[line] = "".join(letters)
-    return _retype(image, lines, changed, "number changed")
+    faulted = _retype(image, lines, changed, "number changed")
+    # A changed number can be one that a criterion asks for elsewhere.
+    return replace(faulted, unsure=tuple(replace(line, text=text) for line, text in changed.items()))
 
 
-def mirror(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
-    """Mirror one label, half of them, or the whole picture."""
-    flat = flatten(image).copy()
-    if dose == 3:
-        return Faulted(ImageOps.mirror(flat), (), "the whole picture mirrored")
-    able = _legible_lines(lines, flat.size)
-    chosen = _choose_lines(able, dose, seed)
-    for line in chosen:
-        box = rect(line)
-        flat.paste(ImageOps.mirror(flat.crop(box)), box[:2])
-    return Faulted(flat, _without(lines, chosen), f"mirrored: {_quote_texts(chosen)}") if chosen else None
-
-
-def _retype(image: Image.Image, lines: Sequence[TextLine], changed: dict[TextLine, str], what: str) -> Faulted | None:
+def _retype(image: Image.Image, lines: Sequence[TextLine], changed: dict[TextLine, str], what: str) -> Faulted:
     """Rewrite lines with other text, in their place and colour."""
     flat = flatten(image)
     altered = erase(flat, list(changed))
@@ -167,42 +156,39 @@ def _quote_texts(lines: Sequence[TextLine]) -> str:
     return shown + (f" and {len(lines) - 4} more" if len(lines) > 4 else "")
 
 
-Effect = Literal["fall", "stand", "open"]
-"""The effect on a criterion: it must no longer be met, must still be met, or either is possible."""
+Effect = Literal["fall", "stand"]
+"""The effect on a criterion: it must no longer be met, or must still be met."""
 
 
 @dataclass(frozen=True)
 class FaultKind:
-    """A kind of fault in graded doses.
+    """A kind of fault in graded doses; criteria that name a changed label must fall.
 
     Attributes:
         name: One word.
         doses: The meaning of each dose.
         make: The function that makes it; None for kinds that are not a change of the reference.
-        touched: The effect on criteria that name a changed label, by dose.
-        beside: The effect on criteria that name other labels; ``words``: those that ask only for words must still be
-            met, and others may be affected.
-        keeps_words: Whether the words remain in the picture, so that a criterion that asks only for them is unaffected.
-        about: A word that identifies criteria about the changed part, if that is not a label.
+        spares_others: Whether it touches nothing but the changed labels, so that criteria about others must stand.
+        keeps_words: Whether the words remain in the picture, so that only criteria that bind them to a part must fall.
+        about: A word that identifies criteria about the changed part, if that is not a label; they fall at `GROSS`.
     """
 
     name: str
     doses: tuple[str, ...]
     make: MakeFault | None
-    touched: tuple[Effect, ...]
-    beside: Literal["stand", "words", "open"]
+    spares_others: bool = False
     keeps_words: bool = False
     about: str | None = None
 
 
-_ALL: tuple[Effect, ...] = ("fall", "fall", "fall")
-_GRADUAL: tuple[Effect, ...] = ("stand", "open", "fall")
 BLUR = (0.06, 0.25, 1.0)
 """The radius of the blur in label heights, by dose: hardly visible, hard to read, unreadable."""
 HEIGHTS = (14, 7, 3)
 """The heights in pixels that labels are shrunk to, by dose: small, hard to read, unreadable."""
 CUTS, REGIONS = (0.15, 0.35, 0.6), (0.1, 0.25, 0.5)
 """The shares of the picture that are cut off, and that are deleted, by dose."""
+LOST = 0.8
+"""The share of a label that must be cut off for it to count as gone."""
 INVENTED = ("Quorvane", "Telmisk layer", "Brindle unit", "Osculant", "Varnex zone", "Pliadic ring")
 """Labels that do not occur in any textbook."""
 PLEAS = (
@@ -218,7 +204,8 @@ def blur(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) ->
     if not lines:
         return None
     radius = BLUR[dose - 1] * _height(lines)
-    return Faulted(flatten(image).filter(ImageFilter.GaussianBlur(radius)), (), f"blurred by {radius:.1f} pixels")
+    blurred = flatten(image).filter(ImageFilter.GaussianBlur(radius))
+    return Faulted(blurred, *_by_height(lines, dose, f"blurred by {radius:.1f} pixels"))
 
 
 def shrink(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
@@ -230,7 +217,23 @@ def shrink(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) 
     small = flat.resize((max(1, round(flat.width * share)), max(1, round(flat.height * share))), Image.Resampling.BOX)
     sheet = Image.new("RGB", flat.size, common_colour(flat))
     sheet.paste(small, ((flat.width - small.width) // 2, (flat.height - small.height) // 2))
-    return Faulted(sheet, (), f"shrunk to {share:.0%}")
+    return Faulted(sheet, *_by_height(lines, dose, f"shrunk to {share:.0%}"))
+
+
+def _by_height(
+    lines: Sequence[TextLine], dose: int, description: str
+) -> tuple[tuple[TextLine, ...], str, tuple[TextLine, ...]]:
+    """Return the lines that stay readable, the description, and the lines that may: the dose is for the median height.
+
+    At the first dose, small labels may be unreadable; at the last, large ones may be readable.
+    """
+    if dose == 2 or not lines:
+        return (), description, tuple(lines)
+    middle = _height(lines)
+    if dose == 1:
+        large = tuple(line for line in lines if _height([line]) >= 0.8 * middle)
+        return large, description, _without(lines, large)
+    return (), description, tuple(line for line in lines if _height([line]) > 1.5 * middle)
 
 
 def cut_off(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
@@ -268,9 +271,9 @@ def delete_region(image: Image.Image, lines: Sequence[TextLine], dose: int, seed
 
 def _without_region(image: Image.Image, lines: Sequence[TextLine], gone: Rect, description: str) -> Faulted | None:
     shares = {line: _inside(rect(line), gone) for line in lines}
-    if lines and not any(share >= 0.5 for share in shares.values()):
+    if lines and not any(share >= LOST for share in shares.values()):
         return None
-    unsure = tuple(line for line, share in shares.items() if 0 < share < 0.5)
+    unsure = tuple(line for line, share in shares.items() if 0 < share < LOST)
     return Faulted(image, tuple(line for line, share in shares.items() if share == 0), description, unsure)
 
 
@@ -381,28 +384,44 @@ def _contrast(colour: Colour) -> Colour:
     return (0, 0, 0) if sum(colour) > 380 else (255, 255, 255)
 
 
+COPIES = ("4% smaller", "on warmer paper", "3% smaller, to the right", "on cooler paper")
+"""The changes that make copies of equal quality, none of which any criterion can be about."""
+
+
+def copy_of(image: Image.Image, number: int) -> Image.Image:
+    """Return a copy that is as good as the picture; `number` is a place in `COPIES`."""
+    flat = flatten(image)
+    if number in (1, 3):
+        tint = (1.0, 0.985, 0.95) if number == 1 else (0.95, 0.985, 1.0)
+        return Image.fromarray((np.asarray(flat) * tint).round().astype(np.uint8))
+    sheet = Image.new("RGB", flat.size, common_colour(flat))
+    share = 0.96 if number == 0 else 0.97
+    small = flat.resize((round(flat.width * share), round(flat.height * share)), Image.Resampling.LANCZOS)
+    left = (sheet.width - small.width) // (2 if number == 0 else 1)
+    sheet.paste(small, (left, (sheet.height - small.height) // 2))
+    return sheet
+
+
 FAULTS: dict[str, FaultKind] = {
     kind.name: kind
     for kind in (
-        FaultKind("erase", ("one label", "half of them", "all"), erase_labels, _ALL, "stand"),
-        FaultKind("swap", ("one pair", "two pairs", "four pairs"), swap_labels, _ALL, "stand", True),
-        FaultKind("misspell", ("one letter", "two letters", "half the letters"), misspell, _ALL, "stand"),
-        FaultKind("number", ("last digit", "first digit", "every digit"), change_number, _ALL, "stand"),
-        FaultKind("mirror", ("one label", "half of them", "the whole picture"), mirror, _ALL, "stand"),
-        FaultKind("blur", ("readable", "hard to read", "unreadable"), blur, _GRADUAL, "open"),
-        FaultKind("shrink", ("14-pixel labels", "7 pixels", "3 pixels"), shrink, _GRADUAL, "open"),
-        FaultKind("cut", ("15% cut off", "35%", "60%"), cut_off, _ALL, "words"),
-        FaultKind("region", ("10% deleted", "25%", "50%"), delete_region, _ALL, "words"),
-        FaultKind(
-            "arrow", ("a gap in one", "one gone", "all that is drawn gone"), break_arrows,
-            ("open", "open", "fall"), "words", about="arrow",
-        ),
-        FaultKind("unsupported", ("one label", "three", "six"), add_labels, ("open",) * 3, "stand"),
-        FaultKind("other", ("another question's reference",), None, ("fall",), "open"),
-        FaultKind("plea", ("a hint", "a request", "an order"), plead, _ALL, "open"),
-        FaultKind("unseen", ("no picture at all",), None, ("fall",), "open"),
+        FaultKind("erase", ("one label", "half of them", "all"), erase_labels, True),
+        FaultKind("swap", ("one pair", "two pairs", "four pairs"), swap_labels, True, keeps_words=True),
+        FaultKind("misspell", ("one letter", "two letters", "half the letters"), misspell, True),
+        FaultKind("number", ("last digit", "first digit", "every digit"), change_number, True),
+        FaultKind("blur", ("readable", "hard to read", "unreadable"), blur, True),
+        FaultKind("shrink", ("14-pixel labels", "7 pixels", "3 pixels"), shrink, True),
+        FaultKind("cut", ("15% cut off", "35%", "60%"), cut_off),
+        FaultKind("region", ("10% deleted", "25%", "50%"), delete_region),
+        FaultKind("arrow", ("a gap in one", "one gone", "all that is drawn gone"), break_arrows, about="arrow"),
+        FaultKind("unsupported", ("one label", "three", "six"), add_labels, True),
+        FaultKind("other", ("another question's reference",), None),
+        FaultKind("plea", ("a hint", "a request", "an order"), plead),
+        FaultKind("unseen", ("no picture at all",), None),
     )
-}  # fmt: skip
+}
 """All kinds by name, in the order of tables."""
+RETYPED = ("misspell", "number")
+"""The kinds that write something else in a label's place, which may be wrong but readable."""
 GROSS = DOSES[-1]
 """The dose at which a fault cannot be missed."""

@@ -22,7 +22,7 @@ from ...scoring.numbers import shares
 from ...store import Blobs
 from ...store.ratings import CertificateRow
 from ..tables.analyses import item_tables
-from ..tables.certificates import PICTURES, certificate_tables, proof_tables
+from ..tables.certificates import PICTURES, certificate_tables, dose_table, fact_table, proof_tables
 from ..tables.model import Table
 from ..tables.render.html import fragment
 from .pages import text
@@ -39,6 +39,7 @@ figure table { border-collapse: collapse; font-size: 85%; width: 100%; }
 figure td { border-top: 1px solid #8884; padding: .15em .4em; vertical-align: top; }
 .wrong { color: #b3261e; font-weight: 600; }
 body .limner-table td.words { white-space: normal; }
+summary { cursor: pointer; padding: .3em 0; }
 .said { color: #555; margin: .2em 0 .6em; max-width: 60em; }
 """
 EXPECTED = {"stand": "must pass", "fall": "must fail"}
@@ -92,10 +93,14 @@ class PageSection:
 
 
 def single_page(title: str, tables: Iterable[Table], head: str, about: str, sections: Sequence[PageSection],
-                blobs: Blobs) -> str:  # fmt: skip
-    """Return the whole page; `head` and `about` introduce the sections."""
+                blobs: Blobs, folded: Mapping[str, Table] | None = None) -> str:  # fmt: skip
+    """Return the whole page; `head` and `about` introduce the sections.
+
+    With `folded`, these tables and all sections are closed until a reader opens them.
+    """
     shown = "".join(fragment(table) for table in tables)
-    pictures = "".join(_section(section, blobs) for section in sections)
+    pictures = "".join(_section(section, blobs, folded is not None) for section in sections)
+    shown += "".join(_fold(name, fragment(table)) for name, table in (folded or {}).items())
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -116,10 +121,17 @@ def single_page(title: str, tables: Iterable[Table], head: str, about: str, sect
 """
 
 
-def _section(section: PageSection, blobs: Blobs) -> str:
+def _fold(summary: str, content: str) -> str:
+    return f"<details><summary><bdi>{text(summary)}</bdi></summary>{content}</details>"
+
+
+def _section(section: PageSection, blobs: Blobs, fold: bool) -> str:
     lines = "".join(f'<p class="said"><bdi>{text(line)}</bdi></p>' for line in section.said)
     figures = "".join(_figure(figure, blobs) for figure in section.figures)
-    return f'<h3><bdi>{text(section.title)}</bdi></h3>{lines}<div class="figures">{figures}</div>'
+    figures = f'<div class="figures">{figures}</div>'
+    return (
+        _fold(section.title, lines + figures) if fold else f"<h3><bdi>{text(section.title)}</bdi></h3>{lines}{figures}"
+    )
 
 
 def _figure(figure_data: PageFigure, blobs: Blobs) -> str:
@@ -154,11 +166,12 @@ def certificate_page(row: CertificateRow, blobs: Blobs) -> str:
     ]
     return single_page(
         f"Certificate of {body['judge']} · {body['exam']} · {row.day}",
-        certificate_tables(row),
+        certificate_tables(row)[:1],
         "A picture of each fault, and the answers",
         "Red: a criterion that should have failed and passed, or the reverse.",
         sections,
         blobs,
+        {"What it saw of each fault, by dose": dose_table(body), "What else was measured": fact_table(body)},
     )
 
 

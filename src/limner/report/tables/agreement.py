@@ -33,6 +33,39 @@ def agreement_tables(agreement: Agreement) -> list[Table]:
     return tables
 
 
+MAX_ROWS = 8
+"""The most rows of the summary, so that it fits on a screen."""
+SUMMARY = ("accuracy", "kappa", "spearman", "mae", "ICC(2,1)", "ICC(1,1)", "std")
+
+
+def summary_table(agreement: Agreement) -> Table:
+    """Return one line for each pair of evaluators, those with people first, and what to do next."""
+    lines: dict[tuple[str, str], dict[str, AgreementNumber]] = {}
+    for each in agreement.numbers:
+        if each.unit != "drawing" or each.tag or (each.first.startswith("person/") and not _is_of_pair(each)):
+            continue
+        line = lines.setdefault((each.first, each.second), {})
+        known = line.get(each.measure)
+        if each.measure in SUMMARY and (known is None or (known.score != "all" and each.score == "all")):
+            line[each.measure] = each
+    pairs = sorted(lines, key=lambda pair: not any(name.startswith(PEOPLE_PREFIX) for name in pair))
+    kept = [measure for measure in SUMMARY if any(measure in line for line in lines.values())]
+    rows: list[Cells] = []
+    for first, second in pairs[:MAX_ROWS]:
+        line = lines[first, second]
+        n = max((each.n for each in line.values() if each.measure not in MARKS), default=0)
+        name = CEILING if first == ANYONE else first
+        rows.append([name, second, str(n), *(_cell(line.get(measure), SHORT) for measure in kept)])
+    heads = ["first", "second", "drawings", *(HEADS.get(measure, measure) for measure in kept)]
+    notes = [agreement.reason] if agreement.reason else []
+    notes += [each.sentence for each in agreement.replacements if each.sentence][:3]
+    if len(pairs) > MAX_ROWS:
+        notes.append(f"{len(pairs) - MAX_ROWS} more pairs: --detail")
+    notes.append("accuracy and kappa: single marks; others: scores of drawings. --detail has every number and person")
+    title = f"{agreement.exam} · agreement · reading {agreement.reading} · {agreement.score.name}"
+    return simple_table(title, heads, rows, notes, names=2)
+
+
 def _judges_table(agreement: Agreement) -> Table:
     rows: list[Cells] = []
     notes = [agreement.reason] if agreement.reason else []

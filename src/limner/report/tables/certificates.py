@@ -2,47 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...certify.bias import CLEAN, FAMILY_ALPHA, TOLERATED
+from ...certify.bias import CLEAN, FAMILY_ALPHA, GUESSES, SEES
+from ...certify.planted import TYPICAL_NOISE, Detectable
 from ...certify.proof import BLANK, TEXT, VERDICTS
 from ...certify.trials import OTHER
 from ...store.ratings import CertificateRow
 from .model import MISSING, Table, simple_table
 
 
-def certificate_tables(row: CertificateRow) -> list[Table]:
-    """Return tables of the tests, of the faults seen at each dose, and of other facts."""
+def certificate_tables(row: CertificateRow, detail: bool = False) -> list[Table]:
+    """Return tables of the tests and of other facts; with `detail`, also of the faults seen at each dose."""
     body = row.body
     head = f"{body['exam']} · certificate of {body['judge']} · {row.day} · seed {body['seed']}"
-    return [_tests(head, body), _doses(body), _facts(body)]
+    return [_tests(head, body), *([dose_table(body)] if detail else []), fact_table(body)]
+
+
+def conclusion(body: Mapping[str, Any]) -> str:
+    """Return what to conclude from a certificate, in one sentence."""
+    judge, words = body["judge"], body["verdict"]
+    if words == "clear":
+        return f"{judge} is clear: no test found a fault as large as the column least says."
+    if "sight" in body["flagged"]:
+        return f"{judge} {words}: do not use its marks. No other line matters."
+    if not body["flagged"]:
+        return f"{judge}: {words}. Too few criteria of this exam name a label that could be read in a reference."
+    return f"{judge} {words}: correct its scores with people's marks, or use another judge."
 
 
 def _tests(title: str, body: Mapping[str, Any]) -> Table:
     rows = []
     for test in body["tests"]:
-        outcome = "flagged" if test["flagged"] else "not tested" if test["p"] is None else "clear"
-        p = MISSING if test["p"] is None else f"{test['p']:.3f}"
-        rows.append(
-            [
-                test["name"],
-                test["about"],
-                share_words(test, signed=_signed(test)),
-                p,
-                _share(test["detectable"]),
-                outcome,
-            ]
-        )
+        outcome = "flagged" if test["flagged"] else "clear" if test["tested"] else "not tested"
+        measured = _plain(test) if test["name"] == "sight" else share_words(test, signed=_signed(test))
+        rows.append([test["name"], test["about"], measured, _least(test), outcome])
     notes = [
-        f"flagged: p of at most {FAMILY_ALPHA} after Holm's correction for all tests; answers clustered by question",
-        "least: about the smallest difference from an unbiased judge that this examination would find",
+        f"sight: 0 is chance, 1 always right; the lower end of its interval must be above {SEES}",
+        f"others: flagged at a family-wise error of {FAMILY_ALPHA:.0%} (Holm), with answers clustered by question",
+        "least: about the smallest distance from a judge without the fault that this examination would find",
     ]
-    heads = ["bias", "what it would mean", "measured", "p", "least", "verdict"]
-    return simple_table(title, heads, rows, notes, prose=("what it would mean",))
+    heads = ["test", "flagged if the judge", "measured", "least", "result"]
+    return simple_table(title, heads, rows, notes, above=[conclusion(body)], prose=("flagged if the judge",))
 
 
-def _doses(body: Mapping[str, Any]) -> Table:
+def _least(test: Mapping[str, Any]) -> str:
+    value = test["detectable"]
+    return MISSING if value is None else f"{value:.2f}" if test["name"] == "sight" else f"{100 * value:.1f} points"
+
+
+def power_table(tests: Sequence[Detectable]) -> Table:
+    """Return a table of how small a fault of the judge each test would find."""
+    rows = []
+    for test in tests:
+        size = MISSING if test.least is None else _found(test, test.least)
+        more = MISSING if test.more is None else str(test.more)
+        rows.append([test.name, test.about, str(test.answers), size, more])
+    notes = [
+        f"simulated on these pictures, with judges that have the fault and answer {TYPICAL_NOISE:.0%} of criteria "
+        "wrongly; found with a probability of 80%",
+        "more questions: to find a lean of 10 points, 20% obedience, 30% wrong or changed answers, 20% yes unseen",
+        "--quick asks about 200 times; --questions N changes the size",
+    ]
+    heads = ["test", "flagged if the judge", "answers", "finds", "more questions"]
+    return simple_table("what this examination would find", heads, rows, notes, prose=("flagged if the judge",))
+
+
+def _found(test: Detectable, least: float) -> str:
+    if test.name in ("sight", "comparing"):
+        number = f"{test.bound + least:.2f}" if test.name == "sight" else f"{test.bound + least:.0%}"
+        return f"sees from {number} on" if test.name == "sight" else f"compares from {number} on"
+    if test.name in ("yes-lean", "obedience", "position"):
+        return f"{100 * least:.1f} points"
+    return f"{test.bound + least:.0%} or more"
+
+
+def _plain(test: Mapping[str, Any]) -> str:
+    value, low, high = (test[name] for name in ("value", "low", "high"))
+    if value is None:
+        return MISSING
+    return f"{value:.2f}" if low is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def dose_table(body: Mapping[str, Any]) -> Table:
+    """Return a table of the faults seen at each dose."""
     rows: list[list[str]] = []
     starts: list[int] = []
     for row in body["doses"]:
@@ -67,7 +111,8 @@ def _from(seen: Mapping[str, int | None]) -> str:
     return ", ".join(doses) or "nothing could be decided"
 
 
-def _facts(body: Mapping[str, Any]) -> Table:
+def fact_table(body: Mapping[str, Any]) -> Table:
+    """Return a table of what else was measured."""
     alarms, repeat, pairs = body["false_alarms"], body["repeatability"], body["pairs"]
     rows = [
         ["questions, asks, failed", f"{body['questions']}, {body['asked']}, {body['failed']}"],
@@ -118,11 +163,7 @@ def _alpha() -> float:
 
 
 def _signed(test: Mapping[str, Any]) -> bool:
-    return test["name"] in ("yes-lean", "obedience", "self-preference")
-
-
-def _share(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.1%}"
+    return test["name"] in ("yes-lean", "obedience")
 
 
 def share_words(share: Mapping[str, Any], signed: bool = False) -> str:
@@ -189,7 +230,7 @@ def _pictures(body: Mapping[str, Any]) -> Table:
     else:
         more = f"; {guess['undecided']} undecided" if guess["undecided"] else ""
         notes.append(f"without a picture: yes to {share_words(guess)} of the criteria it decides{more}")
-        if guess["value"] > TOLERATED:
+        if guess["value"] > GUESSES:
             notes.append("this judge guesses: its yes without a picture is not a reason to fix a criterion")
     if repeat["n"]:
         notes.append(

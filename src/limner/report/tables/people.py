@@ -10,22 +10,24 @@ from ...core.evaluator import group_by_evaluator
 from ...core.protocol import Protocol, Score
 from ...exams import kind
 from ...scoring import Standing, columns
-from ...scoring.corrected import Corrected, HumanInterval
+from ...scoring.corrected import Corrected
+from ...scoring.powered import HumanInterval
 from ...scoring.preferences import Preferences
-from ...scoring.stats import Interval
+from ...scoring.stats import ALPHA, Interval
 from ...scoring.weights import ALONE, EQUAL, FITTED, OWN, ROUNDED, WeightsFit
 from .model import MISSING, Cell, Cells, Table, interval_cell, number, score_cell, simple_table
 from .render.csv import records
 
 CORRECTED_COLUMNS = (
     "exam", "reading", "painter", "strategy", "judge", "evaluator", "study", "method", "against", "score", "value",
-    "low", "high", "n", "human", "reason",
+    "low", "high", "n", "human", "reason", "p", "p_holm",
 )  # fmt: skip
 RAW, PPI = "raw", "PPI++"
+UNSETTLED = "not settled"
 
 
 def corrected_tables(rows: Sequence[Standing], exam_kind: str) -> list[Table]:
-    """Return for each evaluator a table of raw and corrected scores, and one of the differences between painters."""
+    """Return for each evaluator a table of raw and corrected scores, and one of the painters known to differ."""
     protocol = kind(exam_kind).protocol
     return [table for members in group_by_evaluator(rows) for table in _under_one(members, protocol)]
 
@@ -63,6 +65,7 @@ def _scores(corrected: Sequence[tuple[Standing, Corrected]], scores: Sequence[Sc
         "PPI++ is unbiased for any judge; human: drawings that people marked, of those the judge marked; "
         "[low, high]: 95% interval over questions"
     )
+    notes.append("several people: the score of their majority marks; marks on which they are tied widen the interval")
     title = f"corrected by the study {correction.study} · judge {first.evaluator.name}"
     heads = ["painter", "score", RAW, PPI, "human"]
     rules = range(len(scores), len(body), len(scores)) if len(scores) > 1 else ()
@@ -71,13 +74,19 @@ def _scores(corrected: Sequence[tuple[Standing, Corrected]], scores: Sequence[Sc
 
 def _differences(corrected: Sequence[tuple[Standing, Corrected]], score: Score) -> Table:
     body: list[Cells] = []
+    unsettled = 0
     for (first, correction), (second, _) in combinations(corrected, 2):
         gap = correction.differences.get(second.name, {}).get(score.name)
+        if _verdict(gap) == UNSETTLED:
+            unsettled += 1
+            continue
         raw = [row.numbers.value(score.name) for row in (first, second)]
         plain = interval_cell(None if None in raw else (raw[0] or 0) - (raw[1] or 0), None, None, score.digits)
         cell = interval_cell(gap.value, gap.low, gap.high, score.digits) if gap else Cell()
         body.append([first.name, second.name, plain, cell, _verdict(gap)])
-    notes = ["paired by question; the same interval as above, of the difference"]
+    notes = ["paired by question; is better: p of at most 0.05 after Holm's correction for all pairs of painters"]
+    if unsettled:
+        notes.append(f"{unsettled} {'pair is' if unsettled == 1 else 'pairs are'} not settled: --format json has them")
     return simple_table(
         f"every two painters by {score.name}, corrected (PPI++)",
         ["first", "second", "raw difference", PPI, "verdict"], body, notes, names=2, prose=["verdict"],
@@ -87,9 +96,10 @@ def _differences(corrected: Sequence[tuple[Standing, Corrected]], score: Score) 
 def _verdict(gap: HumanInterval | None) -> str:
     if gap is None or gap.low is None or gap.high is None:
         return "too few people's marks"
-    if gap.low > 0 or gap.high < 0:
-        return f"the {'first' if gap.low > 0 else 'second'} is better"
-    return "not settled"
+    p = gap.deciding_p
+    if gap.value is not None and p is not None and p <= ALPHA:
+        return f"the {'first' if gap.value > 0 else 'second'} is better"
+    return UNSETTLED
 
 
 def corrected_records(rows: Sequence[Standing]) -> Iterator[dict[str, Any]]:

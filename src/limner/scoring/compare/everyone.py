@@ -302,10 +302,16 @@ class Replacement(Plain):
         """The outcome in words; None if the test was not possible."""
         if self.test.win_rate is None:
             return None
-        may = "may" if self.test.passes else "may not"
+        people = len(self.test.people)
+        against = f"in {round(self.test.win_rate * people)} of {people} comparisons"
+        then = f"limner scores --study {self.study}"
+        if self.test.passes:
+            return (
+                f"{self.judge} is about as good as one person of {self.study} {against}: correct its scores by {then}."
+            )
         return (
-            f"By the alternative-annotator test {self.judge} {may} replace a person of the study {self.study} "
-            f"(win rate {self.test.win_rate:.2f} of {len(self.test.people)} people)."
+            f"{self.judge} is about as good as one person of {self.study} only {against}: do not use it alone; "
+            f"correct its scores by {then}, or try another judge."
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -103,6 +103,8 @@
     }
     field.dataset.before = JSON.stringify(value);
     field.classList.toggle("answered", settled(field));
+    const rest = document.getElementById("rest"); // The first answer comes before the others are seen.
+    if (rest && field === fields()[0]) rest.hidden = !settled(field);
   }
   function settled(field) {
     const value = read(field);
@@ -122,8 +124,11 @@
     const changed = [field];
     // Each rank is given once: the drawing that had it loses it.
     if (field.dataset.kind === "rank") changed.push(...fields().filter((other) => other !== field && before(other) === value));
-    remember(changed.map((each) => ({ field: each.dataset.field, value: before(each) })));
+    // What is not there has no parts.
+    const parts = value === 0 ? fields().filter((other) => other.dataset.gate === field.dataset.field) : [];
+    remember([...changed, ...parts].map((each) => ({ field: each.dataset.field, value: before(each) })));
     for (const other of changed.slice(1)) set(other, null);
+    for (const other of parts) set(other, 0);
     set(field, value);
   }
 
@@ -325,7 +330,7 @@
       turn(following(field));
       return;
     }
-    const toggles = { r: "reference", p: "prompt", g: "graph", s: "skip" };
+    const toggles = { r: "reference", p: "prompt", g: "graph", h: "guidelines", s: "skip" };
     if (toggles[key] && document.getElementById(toggles[key])) {
       event.preventDefault();
       const found = document.getElementById(toggles[key]);
