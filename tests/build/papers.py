@@ -13,8 +13,8 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from limner.build.logic.graph import LogicGraph
-from limner.build.logic.graph_svg import to_svg
+from limner.exams.aibench.recipe.graph_svg import to_svg
+from limner.exams.aibench.recipe.logic_graph import LogicGraph
 from limner.strategies.svg.rendering import render
 
 PREAMBLE = r"""

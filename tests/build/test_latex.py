@@ -13,13 +13,21 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import limner
-from limner.build.latex import figures, sources
-from limner.build.latex.figures import check_pdf, first_page, method_section, rank_figures, sections
-from limner.build.latex.macros import absent_terms, expand_macros, occurs
-from limner.build.latex.sources import FlatPaper, LatexSource, find_papers, flatten, read_source, without_comments
-from limner.build.paper_rules import read_rules
 from limner.core.errors import DataError, UsageError
 from limner.core.images import BadImage
+from limner.exams.aibench.recipe import latex_figures as figures
+from limner.exams.aibench.recipe import latex_sources as sources
+from limner.exams.aibench.recipe.latex_figures import check_pdf, first_page, method_section, rank_figures, sections
+from limner.exams.aibench.recipe.latex_sources import (
+    FlatPaper,
+    LatexSource,
+    find_papers,
+    flatten,
+    read_source,
+    without_comments,
+)
+from limner.exams.aibench.recipe.latex_text import absent_terms, expand_macros, occurs
+from limner.exams.aibench.recipe.steps import read_rules
 from tests.build.papers import packed
 
 HEAD = "\\documentclass{article}\n\\begin{document}\n"

@@ -13,15 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import limner
-from limner.build.logic.graph import Level, LogicGraph, parse_graph, parse_log
-from limner.build.logic.graph_svg import to_svg
-from limner.build.logic.questions import parse_set
-from limner.build.paper_rules import read_rules
 from limner.core.asks import Unreadable
+from limner.exams.aibench.recipe.graph_svg import to_svg
+from limner.exams.aibench.recipe.level_questions import SetSize, parse_set
+from limner.exams.aibench.recipe.logic_graph import Level, LogicGraph, parse_graph, parse_log
+from limner.exams.aibench.recipe.steps import read_rules
 from limner.strategies.svg.clean import clean_with_notes
 from tests.build.papers import METHOD, THEMES, TIDE, Theme
 
 RULES = read_rules(Path(str(limner.__file__)).parent / "exams" / "aibench" / "recipe")
+SIZES: dict[Level, tuple[int, int]] = {"component": (6, 7), "topology": (5, 6), "phase": (4, 5), "semantics": (5, 6)}
 NAMES: tuple[Level, ...] = ("component", "topology", "phase", "semantics")
 Change = Callable[[list[dict[str, Any]]], Any]
 
@@ -35,7 +36,9 @@ def text_of(theme: Theme) -> str:
 def read(level: Level, rows: Any, absent: int = 3, theme: Theme = TIDE) -> int:
     graph = LogicGraph.model_validate(theme.graph)
     told = json.dumps({"questions": rows})
-    return len(parse_set(told, level, graph, text_of(theme), absent, RULES.questions))
+    least, most = SIZES[level]
+    size = SetSize(least, most, absent)
+    return len(parse_set(told, level, graph, text_of(theme), size, RULES.questions))
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.title)

@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from ..core.schema import StrictModel
-from .languages import why_not_english
-from .wording import PLAIN, QUOTED, VAGUE, WORD, read_patterns, stems
+from .wording import PLAIN, QUOTED, VAGUE, WORD, read_patterns, stems, why_not_english
 
 ERRORS = frozenset({"empty", "length", "language", "count", "weight", "sum", "not-yes-no", "polarity", "repeated"})
 WARNINGS = ("compound", "general", "whole-description", "not-in-prompt", "basic-weight", "negated")

@@ -24,6 +24,7 @@ from ..store import Blobs, now
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder
 from .flow import StepCount
+from .recipe import BuildRecipe
 
 OPEN_LICENCES = (
     "cc0-1.0", "cc-by-4.0", "cc-by-3.0", "cc-by-2.0", "cc-by-2.5", "cc-by-sa-4.0", "cc-by-sa-3.0", "cc-by-sa-2.0",
@@ -252,11 +253,9 @@ def datasheet(
     lines += ["", *(f"- {role}: {word}" for role, word in sorted(roles.items()))]
     lines += ["", "Settings other than the recipe's:", ""]
     changed = builder.build.body.get("settings", {})
-    # The paths of pictures and papers on this machine are private.
-    private = {place.name for place in recipe.places if place.step.name in ("images", "paper-sources")}
     settings_lines = [
         f"- {step}.{name} = {value}" for step, given in sorted(changed.items()) for name, value in sorted(given.items())
-        if step not in private
+        if not _has_path(recipe, step, name)
     ]  # fmt: skip
     lines += settings_lines or ["- none"]
     reviewed = Counter(len(item.body.get("reviewers") or ()) for item in items)
@@ -266,6 +265,13 @@ def datasheet(
         lines += ["", f"**{reviewed[0]:,} items were not reviewed.**"]
     lines += ["", *_practices(exam, items, rows, facts)]
     return "\n".join(lines) + "\n"
+
+
+def _has_path(recipe: BuildRecipe, step: str, name: str) -> bool:
+    """Return whether a setting has paths on this machine, which are private."""
+    settings = next((place.settings for place in recipe.places if place.name == step), None)
+    value = getattr(settings, name.partition(".")[0], None)
+    return any(isinstance(part, Path) for part in (value if isinstance(value, tuple) else (value,)))
 
 
 def _practices(

@@ -15,8 +15,7 @@ from .base import BuildItem
 from .engine import Builder
 from .recipe import RecipeStep
 from .records import add_review, load_reviews
-from .reviews import ACTIONS, Review, ReviewStanding, review_standing, state_id
-from .steps.review import ReviewSettings, TopicReviewSettings, is_added
+from .reviews import ACTIONS, Review, ReviewSettings, ReviewStanding, review_standing, state_id
 
 COLUMNS = ("item", "action", "change", "comment", "base", "state", "others")
 NESTED = ("change", "state", "others")
@@ -41,10 +40,10 @@ def review_standings(builder: Builder) -> dict[str, tuple[BuildItem, ReviewStand
     for place in review_places(builder):
         how = place.settings
         assert isinstance(how, ReviewSettings)
-        items, topics = builder.arriving(place.name), isinstance(how, TopicReviewSettings)
+        items = builder.arriving(place.name)
         mine = {id: item for id, item in items.items() if item.sort == place.step.takes}
         for id, done in reviews.items():
-            if id not in items and is_added(id, done, topics):
+            if id not in items and how.has_added(id, done):
                 mine[id] = BuildItem(id, {}, place.step.makes)
         for id, item in mine.items():
             if how.reviewers or id in reviews:

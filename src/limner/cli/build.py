@@ -96,7 +96,8 @@ def run_command(name: str, **given: Any) -> None:
     A step with new settings, another model or other prompts processes its items again; other steps do only what
     changes for them. --dry-run shows what it would cost at most.
     """
-    from ..build.engine import Spending, build_estimate, empty_sources
+    from ..build.engine import Spending
+    from ..build.estimate import build_estimate, empty_sources
     from ..build.open import change_build, with_models
     from ..build.records import load_build
     from ..core import settings
@@ -112,8 +113,8 @@ def run_command(name: str, **given: Any) -> None:
         change |= {"roles": options.parse_pairs(given["roles"], "-S"), "keep": not given["dry_run"]}
         builder = with_models(change_build(store, load_build(store, name), **change), loaded)
         if given["dry_run"]:
-            estimates = build_estimate(builder, loaded)
-            for place in empty_sources(builder):
+            estimates = build_estimate(builder, loaded, given["until"])
+            for place in empty_sources(builder, builder.look(given["until"])[0]):
                 hint = f"run `limner build run {name} --until {place}` to estimate the later steps"
                 say(f"note: step {place} has no items yet; {hint}", err=True)
             items = max((estimate.steps for estimate in estimates), default=0)
