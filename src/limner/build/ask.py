@@ -247,7 +247,8 @@ def bind_ask(step: BuildStep, how: AskSettings, code: Code) -> BuildStep:
     paths = [fill.field for fill in fills] + [source.field for source in sources if not source.sort]
     own = {*how.reply, *(how.save or {}), how.into}
     fields = {path.partition(".")[0] for path in (*paths, *how.pictures, *how.where, *how.reads) if path}
-    fields |= {field for rule in how.rules for field in rule.fields() if field not in own}
+    if not how.read:
+        fields |= {field for rule in how.rules for field in rule.fields() if field not in own}
     fields |= {source.entries for source in how.saved().values() if isinstance(source, Picked)}
     beside = next((source for source in sources if source.sort), None)
     if how.read or any(rule.warn for rule in how.rules):

@@ -1,4 +1,4 @@
-"""Commands that build exams: build list, new, run, status, review, export."""
+"""Commands that build exams: build list, check, new, run, status, review, export."""
 
 from __future__ import annotations
 
@@ -62,9 +62,20 @@ def list_command(store: str, form: str) -> None:
         say(f"build {build.name}: recipe {build.recipe}")
 
 
+@build_command.command("check")
+@click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+def check_command(recipe: Path) -> None:
+    """Check your own recipe: its steps, replies, rules and prompts. Problems are shown with their lines."""
+    from ..build.recipe import check_recipe
+
+    checked = check_recipe(recipe)
+    steps = ", ".join(entry.name for entry in checked.entries)
+    say(f"{checked.name} makes exams of the kind {checked.exam}: {steps}")
+
+
 @build_command.command("new")
 @click.argument("name")
-@click.option("--recipe", required=True, metavar="NAME|EXAM=FOLDER", help="See `limner build list`.")
+@click.option("--recipe", required=True, metavar="NAME|FILE", help="A recipe of `limner build list`, or your own file.")
 @build_settings
 @options.store
 def new_command(name: str, recipe: str, settings: tuple[str, ...], roles: tuple[str, ...], prompts: Path | None,

@@ -420,7 +420,8 @@ def add_problems(problems: Problems, error: ValidationError, path: Path, place: 
 
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = r"""(?:^|[\s,{{])["']?{}["']?\s*="""
+_KEY = r"""(?:^|[\s,{{])["']?{0}["']?\s*=|["']{0}["']"""
+"""A key, or a text with its name."""
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int:

@@ -169,7 +169,7 @@ async def topic_prompts(item: BuildItem, context: StepContext) -> BuildItem:
 
 def _read(reply: str, many: int, earlier: Sequence[str], limits: ChecklistLimits) -> list[str]:
     fields = {"prompts": ReplyField(kind="list", least=many, most=many)}
-    answer = read_reply(fields, loads(reply))["prompts"]
+    answer: list[str] = read_reply(fields, loads(reply))["prompts"]
     for n, prompt in enumerate(answer, 1):
         wrong = [
             entry
