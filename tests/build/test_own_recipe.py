@@ -77,7 +77,7 @@ def test_every_installed_recipe_passes_the_check() -> None:
         ("equals = true, ", "", r"rules.0: a rule needs a test"),
         ('step = "ask"', 'step = "aks"', r"step write: there is no step 'aks'; the steps are: source"),
         ('craft = "name"', 'crafty = "name"', r"step write: prompt scenes.md lacks the field {{crafty}}"),
-        ('fill = { prompt = "prompt" }', 'fill = { prompt = "promt" }', "step checklist: no earlier step sets the field"),
+        ('fill = { prompt = "prompt" }', 'fill = { prompt = "promt" }', "step checklist: no earlier step sets"),
         ('sort = "scene"\nrole', 'sort = "seen"\nrole', "step checklist: no earlier step makes items of"),
         ('role = "writer"', 'role = "poet"', r"step write: the role 'poet' is not described"),
         ('exam = "worldgenbench"', 'exam = "nix"', r"exam: the kind of exam to make, one of"),

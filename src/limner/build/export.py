@@ -39,7 +39,8 @@ class ExportResult:
     """The result of an export.
 
     Attributes:
-        withheld: Pictures that may not be passed on and are in the recovery list.
+        withheld: Pictures that may not be passed on and are in the recovery list; `texts` is the number of texts that a
+            pointer to the source replaces.
         canary: A unique string by which the data can be recognised in training data.
     """
 
@@ -48,6 +49,7 @@ class ExportResult:
     withheld: int
     canary: str
     exam: Exam[Any]
+    texts: int = 0
 
 
 def export(
@@ -85,7 +87,8 @@ def export(
         {licence_name.casefold() for licence_name in (*OPEN_LICENCES, *pass_on)},
         mine,
     )
-    made = kind.write(data, [{**item.body, "item": item.id} for item in mine], saving.save)
+    texts = _Texts(builder.recipe.copied, saving)
+    made = kind.write(data, [{**texts.body(item), "item": item.id} for item in mine], saving.save)
     rows = _provenance(mine, made, saving)
     write_csv(folder / "provenance.csv", PROVENANCE, rows)
     if withheld := [row for row in rows if row["recovered"] == "no"]:
@@ -100,14 +103,14 @@ def export(
     (folder / "CANARY.txt").write_text(marking, encoding="utf-8")
     date = time.strftime("%Y-%m-%d", time.gmtime(now()))
     facts: dict[str, Any] = {"name": name, "licence": licence, "version": version, "canary": canary, "date": date}
-    facts["withheld"] = len(withheld)
+    facts |= {"withheld": len(withheld), "texts": texts.withheld}
     _questions(folder / "questions.jsonl", exam, rows, canary)
     (folder / "DATASHEET.md").write_text(datasheet(builder, exam, counts, mine, rows, facts), encoding="utf-8")
     (folder / "README.md").write_text(card(builder, exam, facts), encoding="utf-8")
     (folder / "croissant.json").write_text(
         json.dumps(croissant(folder, exam, facts), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    return ExportResult(len(exam.questions), len(saving.kept), len(withheld), canary, exam)
+    return ExportResult(len(exam.questions), len(saving.kept), len(withheld), canary, exam, texts.withheld)
 
 
 def check_empty(folder: Path) -> None:
@@ -125,9 +128,14 @@ class _Pictures:
 
     def __init__(self, blobs: Blobs, folder: Path, canary: str, allowed: set[str], items: Sequence[BuildItem]) -> None:
         self.blobs, self.folder, self.canary = blobs, folder, canary
-        self.withheld = {str(item.body.get("image")) for item in items if _licence(item).casefold() not in allowed}
+        self.allowed = allowed
+        self.withheld = {str(item.body.get("image")) for item in items if not self.allows(item)}
         self.kept: dict[str, str] = {}
         self.left: dict[str, str] = {}
+
+    def allows(self, item: BuildItem) -> bool:
+        """Return whether the licence of an item's source allows passing it on."""
+        return _licence(item).casefold() in self.allowed
 
     def save(self, sha256: str, name: str) -> None:
         """Save a picture as PNG with the canary in it."""
@@ -144,6 +152,27 @@ class _Pictures:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(buffer.getvalue())
         self.kept[sha256] = name
+
+
+class _Texts:
+    """The texts of sources; a pointer replaces each that may not be passed on."""
+
+    def __init__(self, copied: Mapping[str, str], pictures: _Pictures) -> None:
+        self.copied, self.pictures, self.withheld = copied, pictures, 0
+
+    def body(self, item: BuildItem) -> dict[str, Any]:
+        """Return an item's fields without texts that may not be passed on."""
+        if not self.copied or self.pictures.allows(item):
+            return dict(item.body)
+        self.withheld += 1
+        source = item.body.get("source") or {}
+        where = source.get("url") or source.get("page") or item.id
+        pointers = {
+            name: f"[Not passed on, licence {_licence(item)}. Source: {item.id}, section "
+            f"“{item.body.get(place) or name}”. Get it from {where}.]"
+            for name, place in self.copied.items()
+        }
+        return {**item.body, **pointers}
 
 
 def _licence(item: BuildItem) -> str:
@@ -223,6 +252,7 @@ def datasheet(
         ["criteria of a question", f"{min(criteria)}-{max(criteria)}, mean {fmean(criteria):.2f}"],
         *([f"{name} of a question", f"{min(n):g}-{max(n):g}, mean {fmean(n):.2f}"] for name, n in own.items()),
         *([["reference images that may not be passed on", f"{facts['withheld']:,}"]] if pictured else []),
+        *([["texts of sources that may not be passed on", f"{facts['texts']:,}"]] if recipe.copied else []),
     ])  # fmt: skip
     for tag in dict.fromkeys((*protocol.breakdowns, *sorted({tag for q in exam.questions for tag in q.tags}))):
         values = Counter(question.tags[tag] for question in exam.questions if tag in question.tags)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -78,12 +78,15 @@ class RecipeFile(StrictModel):
     Attributes:
         exam: The kind of exam that it makes; an installed recipe makes that of its folder.
         code: The module with the recipe's own steps and readers; only installed exams may have one.
+        copied: The fields with text of a source, which leave the build only if its licence allows it; the value is the
+            field that says where in the source the text is.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     title: str
     exam: str = ""
     code: str = ""
+    copied: dict[str, str] = Field(default_factory=dict)
     roles: dict[str, str] = Field(default_factory=dict)
     paper: list[PaperCount] = Field(default_factory=list)
     steps: list[StepEntry] = Field(min_length=1)
@@ -114,6 +117,7 @@ class BuildRecipe:
         roles: Role -> a line that describes it.
         paper: The paper's counts.
         code: The recipe's own steps and readers.
+        copied: Field with text of a source -> field that says where in the source it is.
     """
 
     name: str
@@ -124,6 +128,7 @@ class BuildRecipe:
     paper: tuple[PaperCount, ...]
     entries: tuple[StepEntry, ...]
     code: Code
+    copied: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -247,7 +252,15 @@ def read_recipe(path: Path, exam: str = "") -> BuildRecipe:
     problems.settle()
     code = vars(import_module(file.code)) if file.code else {}
     return BuildRecipe(
-        file.name, file.title, exam or file.exam, path, file.roles, tuple(file.paper), tuple(file.steps), code
+        file.name,
+        file.title,
+        exam or file.exam,
+        path,
+        file.roles,
+        tuple(file.paper),
+        tuple(file.steps),
+        code,
+        file.copied,
     )
 
 
@@ -290,9 +303,9 @@ def _prompt_problems(recipe: BuildRecipe, place: RecipeStep) -> Iterator[tuple[s
             yield str(error), ("prompt",)
             continue
         if isinstance(place.settings, AskSettings) and name == place.settings.prompt:
-            for field in place.settings.fill:
-                if f"{{{{{field}}}}}" not in text:
-                    yield f"prompt {name}.md lacks the field {{{{{field}}}}}", ("fill", field)
+            for key in place.settings.fill:
+                if f"{{{{{key}}}}}" not in text:
+                    yield f"prompt {name}.md lacks the field {{{{{key}}}}}", ("fill", key)
 
 
 def _role_problems(recipe: BuildRecipe, place: RecipeStep) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -308,8 +321,8 @@ def _field_problems(place: RecipeStep, fields: dict[str, set[str] | None]) -> It
     if step.source is None and step.takes not in fields:
         yield f"no earlier step makes items of the sort {step.takes!r}", ("sort",)
     elif step.source is None and known is not None:
-        for field in sorted(set(step.reads or ()) - known - {"warnings"}):
-            yield f"no earlier step sets the field {field!r}", (field,)
+        for name in sorted(set(step.reads or ()) - known - {"warnings"}):
+            yield f"no earlier step sets the field {name!r}", (name,)
     declared = step.name in STEPS and (step.source is None or bool(step.writes))
     before = fields.get(step.makes, set())
     fields[step.makes] = before | set(step.writes) if declared and before is not None else None

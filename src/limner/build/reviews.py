@@ -37,7 +37,7 @@ class Review:
         action: ``accept`` the state `base`; ``edit`` it: fields of `body` replace its fields; ``add``: lists in `body`
             are appended to its lists, or, without `base`, the body is a new item; ``reject`` the item; only
             ``comment``; or ``settle`` a dispute for `base`, changed by `body`, or against the item if `base` is None.
-        base: The state that it applies to, by `state_id`.
+        base: The state that it applies to, by `state_id`; `state` is that state itself.
     """
 
     build: str
@@ -49,6 +49,7 @@ class Review:
     comment: str | None = None
     created: float = field(default_factory=now)
     id: str = ""
+    state: dict[str, Any] | None = None
 
 
 def state_id(body: Mapping[str, Any]) -> str:
@@ -65,7 +66,9 @@ class ReviewStanding:
         body: The valid state: the settled one, or the one that came to review.
         states: Every state by its id.
         votes: Reviewer -> the state voted for, or `REJECTED`.
-        stale: Reviews of a state that the item no longer has.
+        stale: Reviews of a state that is not known.
+        changed: The fields that an earlier step has changed since the item was judged; what was judged still counts,
+            until reviewers choose the new state, `arrived`.
     """
 
     verdict: Verdict
@@ -73,6 +76,8 @@ class ReviewStanding:
     states: Mapping[str, Mapping[str, Any]]
     votes: Mapping[str, str]
     stale: tuple[Review, ...] = ()
+    changed: tuple[str, ...] = ()
+    arrived: str = ""
 
 
 def apply_review(body: Mapping[str, Any], review: Review) -> dict[str, Any]:
@@ -96,9 +101,14 @@ def review_standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewer
     votes: dict[str, str] = {}
     stale: list[Review] = []
     settled: str | None = None
+    judged: Mapping[str, Any] = body
     for review in reviews:
         if review.action == "comment":
             continue
+        if review.base == first:
+            judged = body
+        elif review.base and review.base not in states and review.state and state_id(review.state) == review.base:
+            states[review.base] = judged = review.state
         vote = _vote(review, states)
         if vote is None:
             stale.append(review)
@@ -112,7 +122,8 @@ def review_standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewer
     verdict: Verdict = "disputed" if len(set(votes.values())) > 1 else "open"
     if settled is not None:
         verdict = "rejected" if settled == REJECTED else "accepted"
-    return ReviewStanding(verdict, states.get(settled or "", body), states, votes, tuple(stale))
+    changed = tuple(sorted(name for name in body if judged.get(name, ...) != body[name]))
+    return ReviewStanding(verdict, states.get(settled or "", body), states, votes, tuple(stale), changed, first)
 
 
 def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
@@ -223,6 +234,8 @@ def read_hints(folder: Path) -> ReviewHints:
     return read_model(path, ReviewHints) if path.is_file() else ReviewHints()
 
 
+CHANGED = "changed_since_review"
+"""The field with the names of fields that earlier steps have changed since people judged an item."""
 TOPIC = "topic"
 """The sort of topics, whose ids begin with it and a slash."""
 
@@ -263,7 +276,8 @@ async def _review(items: Sequence[BuildItem], context: StepContext) -> Mapping[s
             continue
         standing = review_standing(how.shown(item), done, how.reviewers)
         if standing.verdict == "accepted":
-            left[id] = item.having(**standing.body, reviewers=sorted(standing.votes))
+            changed = {CHANGED: list(standing.changed)} if standing.changed else {}
+            left[id] = item.having(**standing.body, **changed, reviewers=sorted(standing.votes))
         elif standing.verdict == "rejected":
             comments = "; ".join(each.comment for each in done if each.action in ("reject", "settle") and each.comment)
             left[id] = Dropped("rejected in review", comments)

@@ -262,7 +262,7 @@ class EntriesSource(StrictModel):
 
     Attributes:
         of: The sort of the other items; `list` is their field with the list.
-        text: The field for an entry, or, if entries are objects, the one by which they are compared.
+        text: The field for an entry, or, if entries are objects, the one of `fields` by which they are compared.
         usual: The usual number of entries, for estimates.
         id: A field of the other item that begins the new ids; without it, ids are hashes of the text.
         keep: Fields of the other item that the new ones get.
@@ -271,6 +271,7 @@ class EntriesSource(StrictModel):
     of: str
     list: str
     text: str
+    fields: tuple[str, ...] = ()
     usual: int = Field(default=1, ge=1)
     id: str = ""
     keep: tuple[str, ...] = ()
@@ -471,7 +472,7 @@ def _expected(how: SourceSettings, folder: Path, coming: Mapping[str, int]) -> i
 
 def _bind_source(step: BuildStep, how: SourceSettings, code: Code) -> BuildStep:
     fields = ("image", "source_text", "licence", "source", "free_prompt")
-    writes = (how.entries.text, *how.entries.keep) if how.entries else () if how.rows else fields
+    writes = (how.entries.text, *how.entries.fields, *how.entries.keep) if how.entries else () if how.rows else fields
     return replace(step, takes=how.sort, makes=how.sort, writes=writes, bind=None)
 
 

@@ -219,7 +219,7 @@ def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[st
         if to is not None:
             say(f"{write_review(builder, to, people[0])} items wait for {people[0]}, in {to}")
         elif source is not None:
-            count = read_review(opened, name, source, people[0])
+            count = read_review(builder, source, people[0])
             say(f"{count} reviews by {people[0]} stored; `limner build run {name}` applies them")
 
 
@@ -255,6 +255,8 @@ def export_command(name: str, folder: Path, licence: str, version: str, pass_on:
     with open_store(store) as opened:
         exported = export(open_build(opened, name), folder, licence=licence, version=version, pass_on=pass_on)
     say(f"{exported.questions} questions and {exported.pictures} pictures are now in {folder}")
+    if exported.texts:
+        say(f"{exported.texts} texts may not be passed on: the questions point to their sources instead")
     if exported.withheld:
         say(f"{exported.withheld} pictures may not be passed on: {folder / 'recover.csv'} lists their sources")
     say(f"    limner exam check {folder / 'exam.toml'}")

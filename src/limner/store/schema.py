@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from ..core.errors import StoreError
 
-VERSION = 1
+VERSION = 2
 """The version of the tables, increased by every change after a release; other versions are refused."""
 metadata = MetaData()
 meta = Table(
@@ -372,6 +372,8 @@ build_reviews = Table(
     Column("body", JSON),
     Column("comment", Text),
     Column("created", Float, nullable=False),
+    # The state that was judged, so that a later change of the item does not undo the review.
+    Column("state", JSON),
     Index("build_reviews_by_item", "build", "item"),
 )
 LOCK = int.from_bytes(b"limner")

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
@@ -231,29 +232,17 @@ def _phase(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator[str
 
 def _pattern(name: str, nodes: Sequence[str], graph: LogicGraph) -> bool:
     """Return whether these nodes form the pattern; for fan-in and fan-out, the first node is the centre."""
-    if name == "parallel":
-        return len(nodes) > 1 and not any((a, b) in graph.pairs for a in nodes for b in nodes if a != b)
     first, rest = nodes[0], set(nodes[1:])
+    if name == "parallel":
+        # Neither comes before the other in the flow.
+        return len(nodes) > 1 and not any(graph.in_series(a, b) for a, b in combinations(nodes, 2))
     if name == "fan-in":
         givers = graph.givers(first)
         return len(givers & rest if rest else givers) > 1 and rest <= givers
     if name == "fan-out":
         receivers = graph.receivers(first)
         return len(receivers & rest if rest else receivers) > 1 and rest <= receivers
-    back = [(a, b) for a, b in graph.pairs if graph.phase_number(b) < graph.phase_number(a) or _leads(graph, b, a)]
-    return any(a in nodes and b in nodes for a, b in back)
-
-
-def _leads(graph: LogicGraph, start: str, end: str) -> bool:
-    seen, open_ = set[str](), [start]
-    while open_:
-        node = open_.pop()
-        if node == end:
-            return True
-        if node not in seen:
-            seen.add(node)
-            open_ += graph.receivers(node)
-    return False
+    return any(graph.leads_back(a, b) for a in nodes for b in nodes)
 
 
 def _semantics(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator[str]:

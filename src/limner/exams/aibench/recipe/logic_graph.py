@@ -95,6 +95,48 @@ class LogicGraph(FrozenModel):
         """Return the nodes from which an edge leads to this one."""
         return {source for source, target in self.pairs if target == node}
 
+    @cached_property
+    def reach(self) -> dict[str, frozenset[str]]:
+        """The nodes that each node leads to, over any number of edges; a node in a loop leads to itself."""
+        reached: dict[str, frozenset[str]] = {}
+        for node in self.by_id:
+            seen, waiting = set[str](), list(self.receivers(node))
+            while waiting:
+                if (other := waiting.pop()) not in seen:
+                    seen.add(other)
+                    waiting += self.receivers(other)
+            reached[node] = frozenset(seen)
+        return reached
+
+    @cached_property
+    def depths(self) -> dict[str, int]:
+        """The number of edges from the inputs to each node; within a loop, from where the flow enters it."""
+        inputs = [id for id in self.by_id if not self.givers(id) - {id}]
+        # A loop that nothing leads into begins with its node that is listed first.
+        for id in self.by_id:
+            if id not in inputs and not any(id in self.reach[start] for start in inputs):
+                inputs.append(id)
+        depths, layer, depth = dict[str, int](), inputs, 0
+        while layer:
+            depths |= dict.fromkeys(layer, depth)
+            layer = sorted({other for id in layer for other in self.receivers(id)} - depths.keys())
+            depth += 1
+        return depths
+
+    def leads_back(self, source: str, target: str) -> bool:
+        """Return whether an edge closes a loop: its ends lead to each other, and it goes back towards the inputs."""
+        if source == target:
+            return (source, target) in self.pairs
+        loop = source in self.reach[target] and target in self.reach[source]
+        return (source, target) in self.pairs and loop and self._order(target) < self._order(source)
+
+    def _order(self, node: str) -> tuple[int, int]:
+        return self.depths[node], list(self.by_id).index(node)
+
+    def in_series(self, first: str, second: str) -> bool:
+        """Return whether one of two nodes leads to the other."""
+        return second in self.reach[first] or first in self.reach[second]
+
     def near(self, node: str) -> set[str]:
         """Return plausible neighbours: nodes of the same phase, and those at most two edges away."""
         edge = self.receivers(node) | self.givers(node)
