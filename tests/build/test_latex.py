@@ -324,3 +324,14 @@ def test_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"limner\[build\].*figures\.pdf=false"):
         check_pdf()
+
+
+def test_overpic_is_seen_and_tikz_is_named() -> None:
+    document = (
+        r"\begin{figure}\begin{overpic}[width=1]{figs/pipeline.png}\put(1,2){x}\end{overpic}"
+        r"\caption{Overview of our method.}\end{figure}"
+        r"\begin{figure}\begin{tikzpicture}\draw (0,0);\end{tikzpicture}\caption{The architecture.}\end{figure}"
+    )
+    found = rank_figures(document, document, ["figs/pipeline.png"], RULES.figures)
+    assert [(one.file, one.why_not is None) for one in found] == [("figs/pipeline.png", True), ("TikZ figure 2", False)]
+    assert "drawn with TikZ" in str(found[1].why_not)

@@ -21,7 +21,7 @@ from limner.exams.aibench.data import _id
 from limner.store import Store
 from limner.store.store import open_store
 from tests.build.annotator import MARKS, routes
-from tests.build.papers import FROST, GRID, LIAR, PLOT, SAND, THEMES, TIDE, write_papers
+from tests.build.papers import ABSENT, FROST, GRID, LIAR, PLOT, SAND, THEMES, TIDE, write_papers
 from tests.build.scripted import Scripted, scripted, write_provider
 
 ROLES = {"annotator": "fake/llm", "checker": "fake/llm", "expert": "fake/llm"}
@@ -46,7 +46,9 @@ def place(tmp_path_factory: pytest.TempPathFactory, llm: Scripted) -> Path:
 def built(place: Path, llm: Scripted) -> Iterator[tuple[Builder, list[StepCount], dict[str, BuildItem]]]:
     with pytest.MonkeyPatch.context() as patch, open_store(str(place / "store"), create=True) as store:
         patch.chdir(place)
-        new_build(store, "mine", "questions", settings=["sources.folder=papers", "review.reviewers=0"], roles=ROLES)
+        new_build(
+            store, "mine", "questions", settings=["sources.folder=papers", "review.reviewers=0", ABSENT], roles=ROLES
+        )
         builder = carried_on(store)
         yield builder, *builder.look()
 

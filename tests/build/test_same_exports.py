@@ -22,7 +22,7 @@ from limner.store.store import open_store
 from tests.build import knowledge
 from tests.build.figure_annotator import write_figures
 from tests.build.material import SETTINGS, pictures
-from tests.build.papers import write_papers
+from tests.build.papers import ABSENT, write_papers
 from tests.build.samples import SAMPLES
 from tests.build.scripted import Scripted, scripted, write_provider
 
@@ -44,7 +44,7 @@ def _exam(folder: Path) -> list[str]:
 
 MATERIAL: dict[str, Callable[[Path], list[str]]] = {
     "exam": _exam,
-    "questions": lambda folder: [f"sources.folder={write_papers(folder / 'papers')}", "review.reviewers=0"],
+    "questions": lambda folder: [f"sources.folder={write_papers(folder / 'papers')}", "review.reviewers=0", ABSENT],
     "checklist": lambda folder: ['regions.codes=["JP", "NL", "BE", "RU"]', "regions.prompts=3",
                                  "regions.transcontinental=none", "disciplines.prompts=8", "prompts.batch=2",
                                  "review.reviewers=0"],

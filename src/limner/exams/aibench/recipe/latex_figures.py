@@ -25,7 +25,11 @@ SUFFIX_ORDER = (PDF, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".eps", "
 _FIGURE = re.compile(
     r"\\begin\s*\{(?P<env>(?:wrap|SC|margin|teaser)?figure\*?)\}(?P<body>.*?)\\end\s*\{(?P=env)\}", re.DOTALL
 )
-_PICTURE = re.compile(r"\\includegraphics\*?\s*(?:\[[^\]]*\])?\s*\{\s*\"?([^{}\"]+?)\"?\s*\}")
+_PICTURE = re.compile(
+    r"\\(?:includegraphics\*?|begin\s*\{[oO]verpic\*?\})\s*(?:\[[^\]]*\])?\s*\{\s*\"?([^{}\"]+?)\"?\s*\}"
+)
+_TIKZ = re.compile(r"\\begin\s*\{tikzpicture\}|\\input\s*\{[^{}]*\.(?:tikz|pgf)\}")
+"""A figure that TeX itself draws. Sources of papers are untrusted, so they are not compiled."""
 _CAPTION = re.compile(r"\\(?:caption(?:of\s*\{figure\})?)\*?\s*(?:\[[^\]]*\])?\s*(?=\{)")
 _PATHS = re.compile(r"\\graphicspath\s*\{((?:\s*\{[^{}]*\}\s*)+)\}")
 
@@ -72,6 +76,10 @@ def rank_figures(
     for figure in _FIGURE.finditer(document):
         pictures = _PICTURE.findall(figure["body"])
         caption = _caption(figure["body"])
+        if not pictures and _TIKZ.search(figure["body"]):
+            name = f"TikZ figure {len(figures) + 1}"
+            score = _score("", caption, figure[0] in method, 1, own)
+            figures[name] = FigureCandidate(name, caption, score, "drawn with TikZ: add it as a PNG or PDF file")
         for picture in dict.fromkeys(pictures):
             file = _find(picture, folders, known_files)
             score = _score(picture, caption, figure[0] in method, len(set(pictures)), own)

@@ -305,7 +305,8 @@ def _occurs_in(term: str, latex: str) -> bool:
     # A term may be given as LaTeX itself, such as $h_g$.
     wanted = {fold_text(term), fold_text(latex_to_text(term))} - {""}
     texts = (fold_text(latex_to_text(latex)), fold_text(strip_latex(latex)))
-    return any(f" {words} " in f" {text} " for words in wanted for text in texts)
+    # The text may have the plural of a name.
+    return any(f" {words}{end} " in f" {text} " for words in wanted for end in ("", "s") for text in texts)
 
 
 def split_words(text: str) -> str:

@@ -15,7 +15,7 @@ from pydantic import Field
 from .... import exams
 from ....build.base import BuildItem, BuildStep, Dropped, StepContext, Use
 from ....core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
-from ....core.choices import balance_letters
+from ....core.choices import LETTERS, balance_letters
 from ....core.errors import DataError, UsageError
 from ....core.exam import Question
 from ....core.images import BadImage, inspect
@@ -288,9 +288,28 @@ def read_level(reply: str, item: Mapping[str, Any], values: Mapping[str, Any], f
 async def question_set(item: BuildItem, context: StepContext) -> BuildItem:
     """Join the questions of all levels into one checklist, and draw the graph."""
     rows = checklist({level: item.body[f"{level}_set"] for level in LEVELS}, read_rules(context.folder).questions)
+    rows = [as_released(row) for row in rows]
     drawn = to_svg(LogicGraph.model_validate(item.body["graph"]))
     picture, _ = await asyncio.to_thread(lambda: context.blobs.put(render(drawn)))
     return item.having(checklist=balance_letters(rows, item.id), graph_svg=drawn, graph_image=picture)
+
+
+NOT_ENOUGH = "The picture does not contain sufficient information"
+NOTE = "Only what the picture shows counts."
+
+
+def as_released(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a question in the release's form: one of four options is that the picture does not tell.
+
+    A question of level 4 has the note that only the picture counts.
+    """
+    options, last = dict(row["options"]), LETTERS[3]
+    if len(options) == len(LETTERS):
+        wrong = last if row["correct_option"] != last else LETTERS[2]
+        options[wrong] = NOT_ENOUGH
+    words = row["question"]
+    noted = row["level"].startswith("Level 4") and NOTE not in words
+    return {**row, "options": options, "question": f"{words} {NOTE}" if noted else words}
 
 
 class FigureScreenSettings(StrictModel):
@@ -357,7 +376,8 @@ async def _answers(
 ) -> dict[str, bool]:
     """Return for each criterion whether it was answered correctly from the figure, after a text if there is one."""
     kind = exams.kind(KIND)
-    variant = Variant(context.settings.variant, Prompts(kind.prompts))
+    own = context.folder / "prompts" / "screen" if intro else None
+    variant = Variant(context.settings.variant, Prompts(kind.prompts, own))
     replies = []
     for ask in kind.protocol.asks(question, item.body["image"], {}, variant):
         shown = [Text(intro), *ask.shown] if intro else list(ask.shown)
