@@ -155,7 +155,7 @@ def test_any_graph_is_drawn_completely(data: st.DataObject) -> None:
 
 
 PRINTED: tuple[tuple[Level, str, tuple[str, ...]], ...] = (
-    ("component", "Is the 'Mesh Renderer' component present, by name or as a module that renders meshes?", ("No", "Yes")),
+    ("component", "Is the 'Mesh Renderer' component present, by name or as what renders meshes?", ("No", "Yes")),
     ("topology", "In this architecture, which component directly receives the output of the 'Encoder'?",
      ("Depth Map", "Original Image", "White-Box Model", "Recall Memory")),
     ("phase", "During the distillation stage, does the diagram structure two nodes as parallel branches?",

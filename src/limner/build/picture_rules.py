@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,7 @@ def find_watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
         faint: The text that OCR reads in the picture's light tones; see `light_tones`.
     """
     for line in (*lines, *faint):
-        if owner := _owner(_letters(line)):
+        if owner := _owner(line):
             return owner
     for line in lines:
         if sign := SIGNS.search(line):
@@ -87,15 +87,18 @@ def find_watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
     return _pattern([_letters(line) for line in faint], [_letters(line) for line in lines])
 
 
-def _owner(word: str) -> str | None:
+def _owner(line: str) -> str | None:
+    """Return the owner that a word of a line, or two words in a row, names."""
     from rapidfuzz import fuzz
 
+    words = [_letters(word) for word in line.split()]
     for owner in OWNERS:
-        like = owner.replace("m", "rn")
-        # A shortened short name could be part of any word.
-        least = 0.8 * len(like) if len(like) > 8 else len(like)
-        if least <= len(word) and fuzz.partial_ratio(like, word, score_cutoff=ALIKE):
-            return owner
+        like = _letters(owner)
+        # A short name with a wrong letter could be any word.
+        least = ALIKE + 5 if len(like) > 7 else 100
+        for word in (*words, *(first + second for first, second in pairwise(words))):
+            if abs(len(word) - len(like)) <= 2 and fuzz.ratio(like, word, score_cutoff=least):
+                return owner
     return None
 
 
@@ -112,8 +115,10 @@ def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
             for other in words
             if fuzz.partial_ratio(word, other, score_cutoff=ALIKE) and len(other) < 1.5 * len(word)
         ]
-        exact = plain.count(word)
-        if len(alike) >= TILED and len(alike) > exact:
+        labels = sum(
+            bool(fuzz.partial_ratio(word, other, score_cutoff=ALIKE)) for other in plain if len(other) >= MARKED - 1
+        )
+        if len(alike) >= TILED and (len(alike) > labels or labels > TILED):
             return word
     again = Counter(word for word in plain if len(word) > MARKED)
     return next((word for word, times in again.items() if times > TILED + 1), None)

@@ -12,6 +12,8 @@ from ..core.schema import read_toml
 _LETTERS = re.compile(r"[^\W\d_]+", re.UNICODE)
 LATIN = ("LATIN", "GREEK", "MICRO", "OHM", "ANGSTROM", "DEGREE", "FEMININE", "MASCULINE", "MODIFIER", "DOUBLE-STRUCK")
 """The beginnings of the Unicode names of letters in English exams, including Greek ones in formulas."""
+MIN_LETTERS = 3
+"""The fewest letters of another script; OCR reads single signs as such letters."""
 MIN_WORDS = 3
 """The fewest words needed to recognise a language."""
 
@@ -42,9 +44,10 @@ def why_not_english(lines: Iterable[str], letters: float = 0.1) -> str | None:
     text = " ".join(lines)
     kinds = [unicodedata.name(ch, "").split(" ")[0] for ch in text if ch.isalpha()]
     others = [kind for kind in kinds if kind not in LATIN]
-    if len(others) >= 2 and len(others) > letters * len(kinds):
+    if len(others) >= MIN_LETTERS and len(others) > letters * len(kinds):
         return f"{len(others)} of {len(kinds)} letters are {max(set(others), key=others.count).title()}"
-    words = [word.casefold() for word in _LETTERS.findall(text)]
+    # Single letters and parts of formulas, such as x, y, z and Na3PO4, are no words.
+    words = [word.casefold() for word in re.findall(r"\w+", text) if len(word) > 1 and _LETTERS.fullmatch(word)]
     english = sum(word in SMALL_WORDS["English"] for word in words)
     for language, small in SMALL_WORDS.items():
         if language == "English":
