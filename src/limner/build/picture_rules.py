@@ -96,7 +96,8 @@ def _owner(line: str) -> str | None:
         like = _letters(owner)
         # A short name with a wrong letter could be any word.
         least = ALIKE + 5 if len(like) > 7 else 100
-        for word in (*words, *(first + second for first, second in pairwise(words))):
+        pairs = [first + second for first, second in pairwise(words)] if len(like) > 7 else []
+        for word in (*words, *pairs):
             if abs(len(word) - len(like)) <= 2 and fuzz.ratio(like, word, score_cutoff=least):
                 return owner
     return None
