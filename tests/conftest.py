@@ -25,6 +25,7 @@ os.environ.pop("COLUMNS", None)
 # Models come and go: a day on which those that tests name are there, and no catalogue that a user has refreshed.
 os.environ["LIMNER_TODAY"] = "2026-03-23"
 os.environ["LIMNER_CONFIG"] = "/nonexistent/limner"
+os.environ["LIMNER_DATA"] = "/nonexistent/data"
 
 # A picture's text is read once in a session; a session within another takes the other's readings.
 READINGS = None if read_once.FOLDER in os.environ else tempfile.mkdtemp(prefix="limner-readings-")

@@ -31,7 +31,17 @@ def found(store: str | Path) -> dict[str, Check]:
 @pytest.mark.usefixtures("no_ocr")
 def test_healthy_machine_passes_all_checks(tmp_path: Path) -> None:
     checks = found(tmp_path / "store")
-    assert list(checks) == ["python", "store", "file system", "disk", "OCR", "settings", "models", *REGISTRIES]
+    assert list(checks) == [
+        "python",
+        "store",
+        "file system",
+        "disk",
+        "OCR",
+        "settings",
+        "your services",
+        "models",
+        *REGISTRIES,
+    ]
     assert checks["store"].detail.endswith("does not exist yet; the first run creates it")
     assert "genexam" in checks["exams"].detail
     assert "folder" in checks["painters"].detail

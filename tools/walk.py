@@ -129,7 +129,7 @@ def call_walk(folder: Path) -> list[str]:
         server.shutdown()
         server.server_close()
     if done.failed:
-        raise RuntimeError(f"the call failed: {done.details}")
+        raise RuntimeError(f"the call failed: {done.failure_lines()}")
     return list(files)
 
 

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import EntryPoint, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .core.errors import UsageError
 from .core.registry import Registry
+
+if TYPE_CHECKING:
+    from .core.settings import Provider
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smbfs", "smb3", "afs", "ncpfs", "9p", "ceph", "glusterfs", "lustre"})
 """File systems on which SQLite's locks are not reliable, besides network file systems over fuse."""
@@ -49,6 +52,7 @@ def examine(store: str) -> Iterator[Check]:
         "disk": lambda: _disk(store),
         "OCR": _ocr,
         "settings": _settings,
+        "your services": _own_services,
         "models": lambda: _models(store),
     }
     checks |= {name: partial(check_registry, name) for name in REGISTRIES}
@@ -156,6 +160,41 @@ def _settings() -> Check:
     if lack:
         lines.append(f"not for: {', '.join(lack)}")
     return Check("settings", "ok" if have else "note", "; ".join(lines))
+
+
+def _own_services() -> Check:
+    """Check whether the services in the user's limner.toml answer, by their lists of models."""
+    from .core import settings
+    from .core.schema import read_toml
+
+    path = Path.cwd() / settings.OWN
+    own = read_toml(path).get("providers", {}) if path.is_file() else {}
+    if not own:
+        return Check("your services", "ok", f"none in {settings.OWN}")
+    loaded = settings.load()
+    checks = [_service(name, loaded.provider(name)) for name in own]
+    worst = "bad" if "bad" in (state for state, _ in checks) else "ok"
+    return Check("your services", worst, "; ".join(detail for _, detail in checks))  # type: ignore[arg-type]
+
+
+def _service(name: str, provider: Provider) -> tuple[str, str]:
+    import asyncio
+
+    from .calls import Fault
+    from .calls.first_call import list_models
+    from .core.faults import STOPPING
+    from .core.redaction import public_address
+
+    address = public_address(provider.base_url)
+    try:
+        models = asyncio.run(list_models(provider))
+    except (Fault, UsageError) as error:
+        # A service may do without a list of models.
+        listless = isinstance(error, Fault) and error.kind not in {*STOPPING, "network", "timeout"}
+        detail = error.detail if isinstance(error, Fault) else str(error)
+        return ("ok" if listless else "bad"), f"{name} at {address}: {detail}"
+    shown = ", ".join(models[:3]) + (f" and {len(models) - 3} more" if len(models) > 3 else "")
+    return "ok", f"{name} at {address} answers; its models: {shown or 'none'}"
 
 
 def _models(store: str) -> Check:

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from limner.calls import Calls, Fault
+from limner.calls.first_call import Unusable
 from limner.core.asks import Text
 from limner.core.images import Preparer
 from limner.core.settings import Settings
@@ -59,4 +60,6 @@ def fault_of(store: Store, base_url: str, client: str, **provider: Any) -> Fault
             paint(store, base_url, client, **provider)
     except Fault as fault:
         return fault
+    except Unusable as error:
+        return error.fault
     raise AssertionError(f"{client}: there is no fault")

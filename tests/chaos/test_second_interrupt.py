@@ -70,7 +70,7 @@ def test_second_interrupt_ends_run_while_server_hangs(tmp_path: Path) -> None:
         write_settings(tmp_path, service.url + "/v1", timeout_s=600)
         words = ("run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}")
         command = Command(*words, "--judge", JUDGE, cwd=tmp_path)
-        service.wait(4)
+        service.wait(1)  # The others wait for the answer to the first.
         print("hung server", command.interrupt_twice())
 
 
@@ -79,9 +79,9 @@ def test_second_interrupt_ends_run_while_database_is_locked(tmp_path: Path, chat
     write_settings(tmp_path, chat.base_url)
     words = ("run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}", "--judge", JUDGE)
     assert run_limner(*words, "--limit", "1", cwd=tmp_path).returncode == 0
-    chat.configure(hold=100)
+    chat.configure(hold=100, free=1)
     command = Command(*words, cwd=tmp_path)
-    chat.wait_in_flight(3)
+    chat.wait_in_flight(2)
     other = sqlite3.connect(tmp_path / "limner-store" / "limner.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     chat.configure()
@@ -96,9 +96,9 @@ def test_second_interrupt_ends_run_while_database_server_is_down(tmp_path: Path,
     write_settings(tmp_path, chat.base_url)
     with PostgresServer() as server:
         words = ("run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}")
-        chat.configure(hold=100)
+        chat.configure(hold=100, free=1)
         command = Command(*words, "--judge", JUDGE, "--store", server.url, cwd=tmp_path)
-        chat.wait_in_flight(4)
+        chat.wait_in_flight(3)
         server.stop()
         chat.configure()
         while chat.counts()["in_flight"]:

@@ -30,7 +30,7 @@ def mark(folder: Path) -> Marked:
     asked = ("--data", small.data, "--judge", judge, "--store", store)
     limner("run", "genexam", "--painter", f"one=folder/{small.drawings}", *asked)
     small.drawing(small.ids[3]).unlink()
-    limner("run", "genexam", "--painter", f"two=folder/{small.drawings}", *asked, code=3)
+    limner("run", "genexam", "--painter", f"two=folder/{small.drawings}", *asked, "--require-all", code=3)
     return Marked(store, small, judge, sets)
 
 

@@ -191,14 +191,16 @@ def test_misnamed_files_are_reported_and_fixed_by_rename_list(
 ) -> None:
     for file in small_exam.drawings.iterdir():
         file.rename(file.with_name(file.name.lower().replace("_", " - it's ")))
-    output = limner("run", "genexam", *words, "--judge", judge, code=3).err
+    output = limner("run", "genexam", *words, "--judge", judge, code=2).err
+    assert "no image is named after a question" in output
     assert "note: mine: 4 files look misnamed: " in output
     assert f"`limner exam rename genexam {small_exam.drawings}` lists how to rename them" in output
-    listed = limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store")
+    here = ("--data", small_exam.data)
+    listed = limner("exam", "rename", "genexam", small_exam.drawings, *here)
     assert "4 of 4 questions have no image; renaming would fix 4" in listed.err
     subprocess.run(["sh"], input=listed.out, text=True, check=True)
     assert limner("run", "genexam", *words, "--judge", judge, "--format=json").json()["done"] == 8
-    assert limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store").out == ""
+    assert limner("exam", "rename", "genexam", small_exam.drawings, *here).out == ""
 
 
 def test_store_is_taken_from_environment(words: list[str], judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,11 +253,11 @@ def test_each_painter_and_judge_has_progress_bar(progress: Progress, width: int)
     assert max(map(len, lines)) <= width
     first, second, third, last = lines
     assert first.startswith("draw openai")
-    assert [*first.split()[-7:]] == ["12/20", "1", "failed", "0.6/s", "$0.4800", "13s", "left"]
-    assert second.split()[-4:] == ["0/20", "0.0/s", "$0.0000", "…"]
+    assert [*first.split()[-7:]] == ["12/20", "1", "failed", "0.6/s", "$0.48", "13s", "left"]
+    assert second.split()[-4:] == ["0/20", "0.0/s", "$0.00", "…"]
     assert third.split()[:2] == ["mark", "ocr"]
     assert last.split()[0] == "all"
-    assert last.split()[-6:] == ["16/60", "1", "failed", "0.8/s", "$0.4800", "…"], "one painter has not begun"
+    assert last.split()[-6:] == ["16/60", "1", "failed", "0.8/s", "$0.48", "…"], "one painter has not begun"
     assert ("a-painter-with-quite-a-long-name" in second) == (width == 140)
     assert "━━" in first
 
@@ -331,7 +333,7 @@ def test_terminal_is_restored_after_run_and_interrupts(tmp_path: Path, times: in
             (tmp_path / "interrupted").touch()
 
     output = on_terminal(words, tmp_path, act)
-    assert "draw mine" in ESCAPE.sub("", output)
+    assert times == 0 or "draw mine" in ESCAPE.sub("", output)
     assert output.count("\x1b[?25l") <= output.count("\x1b[?25h"), "the cursor is hidden"
     assert output.rfind("\x1b[?25h") > output.rfind("\x1b[?25l")
     assert "\x1b[?1049h" not in output, "no other screen is used"
@@ -349,7 +351,7 @@ def test_piped_lines_stay_plain(tmp_path: Path) -> None:
     from tests.cli.invoke import limner
 
     result = limner("draw", "sample/genexam", "--painter", "control/blank", "--limit", "2", "--store", tmp_path / "s")
-    assert re.fullmatch(r"2/2 done · 0 failed · \d+\.\d/s · \$0\.0000\n", result.err)
+    assert re.fullmatch(r"2/2 done · 0 failed · \d+\.\d/s · \$0\.00\n", result.err)
 
 
 @pytest.mark.parametrize(
@@ -376,3 +378,27 @@ def test_unreachable_cluster_is_an_error() -> None:
     need("ray", find_spec("ray") is not None, "pip install 'limner[ray]'")
     words = ("run", "sample/genexam", "--painter", "control/reference", "--limit", "1", "--ray", "nowhere:1")
     assert "no cluster found" in limner(*words, code=2).err
+
+
+def test_messages_are_wrapped_between_words_on_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from limner.cli.say import say
+
+    message = "limner: " + "an address " * 12 + "http://127.0.0.1:8000/" + "v1/" * 30
+    say(message, err=True)
+    assert capsys.readouterr().err == f"{message}\n"
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    say(message, err=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert " ".join(lines) == message
+    assert all(len(line) <= 80 for line in lines[:-1])
+
+
+def test_finished_bars_leave_one_line_and_budget_says_what_helps(progress: Progress) -> None:
+    assert drawn(progress, ended=True) == ["16/60 done · 1 failed · 0.8/s · $0.48 · 55s left"]
+    progress.waiting = {"the budget": 7}
+    lines = drawn(progress)
+    assert "waiting calls: 7 for the budget" in lines
+    assert "a higher --budget, or shorter replies" in " ".join(lines)

@@ -1,4 +1,4 @@
-"""The generated tables of docs/services.md and docs/models.md: what the settings and the painters say of services."""
+"""The generated tables of docs/services.md, docs/models.md and docs/choose.md."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from limner.painters import SERVICES
 from limner.painters.base import PaintRequest
 from limner.painters.service import ApiPainter
 from tests.docs.blocks import ROOT
+from tests.docs.judge_costs import CHOICE_PAGE, HEAD, cost_rows
 
 SERVICES_PAGE, MODELS_PAGE = ROOT / "docs" / "services.md", ROOT / "docs" / "models.md"
 Rows = list[tuple[str, ...]]
@@ -77,6 +78,7 @@ def generated_tables() -> Iterator[tuple[Path, tuple[str, ...], Rows]]:
     yield MODELS_PAGE, ("model", "gone on", "successor"), [*ending]
     papers = [(f"`{name}`", ", ".join(facts.paper_names)) for name, facts in models if facts.paper_names]
     yield MODELS_PAGE, ("model", "called in the papers"), [*papers]
+    yield CHOICE_PAGE, HEAD, cost_rows()
 
 
 def options(name: str) -> dict[str, str]:

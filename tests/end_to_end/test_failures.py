@@ -54,8 +54,8 @@ def test_malformed_replies_are_failures_not_zeros(
     judge.configure(malformed_until_turn=99)
     # In a process of its own, as a user would see it.
     ended = limner_apart(*marking(exam), cwd=here, code=3)
-    assert ended.err.count("failed: unreadable: ") == 5
-    assert "… and 1 more failures" in ended.err
+    assert ended.err.count(f"failed {QUESTIONS} times, first (unreadable): ") == 1
+    assert "the last reply begins: " in ended.err
     assert f"{QUESTIONS} unreadable" in ended.out
     # Each was asked three times, and told twice what was wrong.
     assert (judge.counts()["total"], judge.counts()["answered"]) == (3 * QUESTIONS, 0)
@@ -68,7 +68,7 @@ def test_malformed_replies_are_failures_not_zeros(
     assert all(number["value"] is None for number in summary["scores"].values())
     rows = limner("export", "genexam").lines()
     assert [(row["status"], row["scores"], row["marks"]) for row in rows] == [("unreadable", {}, {})] * QUESTIONS
-    assert all(row["detail"].startswith("try 1: That reply cannot be used") for row in rows)
+    assert all(row["detail"].startswith("try 1: ") and "the last reply begins: " in row["detail"] for row in rows)
 
     # Not tried again unasked; asked for, it is asked anew, and the score is the truth's.
     assert limner(*marking(exam), "--format=json", code=3).json()["failures"] == {"unreadable": QUESTIONS}
@@ -85,7 +85,7 @@ def test_broken_images_are_never_marked(here: Path, exam: SmallExam, judge: Bill
     kinds = ("truncated_base64", "truncated_image", "not_an_image")
     painting.configure(faults=dict.fromkeys(kinds, 1 / 3))
     result = limner(*drawing(exam), code=3)
-    assert result.err.count("failed: image: ") == 5
+    assert 1 <= result.err.count("(image): ") <= 5
     body = limner(*drawing(exam), "--format=json", code=3).json()
     assert (body["done"], body["failures"]) == (0, {"image": QUESTIONS})
     assert (judge.counts()["total"], painting.counts()["total"]) == (0, QUESTIONS)
@@ -107,10 +107,9 @@ def test_refused_key_or_missing_credit_stops_run_with_one_message(
     result = limner(*words, "--concurrency", "2", code=1)
     assert result.out == ""
     (line,) = result.err.strip().splitlines()
-    assert line.startswith("limner: 4")
-    assert line.endswith("Stopped. Fix this, then run the same command again: it asks again")
-    # What was in flight beside it came to its end; nothing else was begun.
-    assert service.counts()["total"] <= 2
+    assert ": 4" in line
+    assert line.endswith("No failure was stored: fix this, then run the same command again.")
+    assert service.counts()["total"] == 1
     service.configure()
     assert limner(*words, "--format=json").json()["failed"] == 0
 
@@ -125,8 +124,8 @@ def test_wrong_key_is_reported_by_separate_process(
     ended = limner_apart(*marking(exam), cwd=here, env=env, code=1)
     assert ended.out == ""
     assert ended.err == (
-        "limner: 401: Incorrect API key provided: ***. (auth). Stopped. "
-        "Fix this, then run the same command again: it asks again\n"
+        f"limner: judging/judge: 401: Incorrect API key provided: ***. (POST {judge.base_url}/chat/completions). "
+        "Check the key in MY_API_KEY. No failure was stored: fix this, then run the same command again.\n"
     )
     ended = limner_apart(*marking(exam), cwd=here, code=2)
     assert ended.err == f"limner: {judge.base_url} needs a key: set the environment variable MY_API_KEY\n"
@@ -193,12 +192,12 @@ def test_hanging_service_is_given_up_at_time_limit(
 
 
 @pytest.mark.slow
-def test_unreachable_service_is_network_fault_and_run_resumes(
+def test_unreachable_service_stops_run_and_run_resumes(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     write_toml(here, {"providers.judging": {"base_url": "http://127.0.0.1:9/v1"}})
-    result = limner(*marking(exam), code=3)
-    assert result.err.count("failed: network: ") == 5
+    result = limner(*marking(exam), code=1)
+    assert "http://127.0.0.1:9/v1/chat/completions: ConnectError" in result.err
     settle(here, judge, painting)
     assert limner(*marking(exam), "--format=json").json()["failed"] == 0
     check_scores(exam, judge)

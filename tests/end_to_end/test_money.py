@@ -179,17 +179,14 @@ UNKNOWN: dict[str, tuple[dict[str, Mapping[str, Any]], list[str], str]] = {
     "the judge's price": (
         {},
         ["--painter", "control/blank", "--judge", "judging/nobody", "--judge-arg", "max_tokens=9"],
-        'judging/nobody has no price: add input_price and output_price under [models."judging/nobody"] in limner.toml',
+        'judging/nobody has no price: add input_price and output_price under [models."judging/nobody"] in limner.toml, '
+        "0 for a server of your own",
     ),
     "half of the judge's price": (
         {"models.judging/half": {"input_price": 1.0}},
         ["--painter", "control/blank", "--judge", "judging/half", "--judge-arg", "max_tokens=9"],
-        'judging/half has no price: add input_price and output_price under [models."judging/half"] in limner.toml',
-    ),
-    "the length of its replies": (
-        {"models.judging/endless": PRICED},
-        ["--painter", "control/blank", "--judge", "judging/endless"],
-        "judging/endless has no limit on its replies: add --judge-arg max_completion_tokens=N",
+        'judging/half has no price: add input_price and output_price under [models."judging/half"] in limner.toml, '
+        "0 for a server of your own",
     ),
     "a limit that is none": (
         {"models.judging/endless": PRICED},
@@ -336,4 +333,4 @@ def test_spending_by_exam_and_painter_equals_bill_of_service(
         sums = limner("spend", "--by", by, "--format=json").json()
         assert sum(one["dollars"] for one in sums) == pytest.approx(whole)
         assert [one["dollars"] for one in sums] == sorted((one["dollars"] for one in sums), reverse=True)
-    assert f"${whole:.4f}" in limner("spend").out
+    assert f"${whole:.2f}" in limner("spend").out

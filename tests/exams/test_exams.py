@@ -102,7 +102,9 @@ def test_exam_toml_of_unknown_kind_is_usage_error(tmp_path: Path) -> None:
 
 
 def test_missing_data_folder_is_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="genexam: name the data folder with --data, or use sample/genexam"):
+    with pytest.raises(
+        UsageError, match="genexam: no data; get it with `limner exam get genexam`, or name the data folder with --data"
+    ):
         read(ExamSource("genexam", "genexam", None))
     with pytest.raises(UsageError, match=r"mine: no such data folder: .*nowhere"):
         read(ExamSource("mine", "genexam", tmp_path / "nowhere"))

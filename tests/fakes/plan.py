@@ -39,6 +39,7 @@ class BasePlan:
         fault_first: Only the first so many requests of a key may fault; None is no limit.
         retry_after: Value of the Retry-After header of `http_429_retry_after`.
         hold: Hold replies until so many requests were in flight at once, or until the next plan.
+        free: So many requests at first are not held: a program may send its first one alone.
         kill: See `Kill`.
         api_key: The only key let in; None lets anything in.
         models: Models the service has; None has any.
@@ -54,6 +55,7 @@ class BasePlan:
     fault_first: int | None = None
     retry_after: float | str = 1
     hold: int = 0
+    free: int = 0
     kill: Kill | None = None
     api_key: str | None = None
     models: list[str] | None = None

@@ -142,9 +142,10 @@ class Service(ABC, Generic[P]):
         try:
             if plan.kill and plan.kill.at_request == turn.ordinal:
                 self.executioner.strike(plan.kill, tally)
-            if tally.in_flight >= plan.hold:
-                run.open.set()
-            await run.open.wait()
+            if turn.ordinal > plan.free:
+                if tally.in_flight >= plan.hold:
+                    run.open.set()
+                await run.open.wait()
             if (seconds := latency(plan, turn.ordinal)) > 0:
                 await asyncio.sleep(seconds)
             await self.executioner.finished()

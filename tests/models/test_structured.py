@@ -90,7 +90,7 @@ def test_response_format_is_sent_as_far_as_service_supports_it(
     (body,) = chat.requests()
     assert body.pop("response_format", None) == sent
     words = {"role": "user", "content": [{"type": "text", "text": "Mark it. Reply in JSON."}]}
-    assert body == {"model": "judge", "messages": [words], "temperature": 0}
+    assert body == {"model": "judge", "messages": [words], "temperature": 0, "max_tokens": 4 * 2500 + 8192}
     assert response_format(structured, SCHEMA) == sent
 
 
@@ -213,7 +213,7 @@ def test_response_format_counts_in_cost_bound(store: Store, monkeypatch: pytest.
     """Services charge for the response format as for any other input."""
     bounds: list[float] = []
 
-    async def do(self: Calls, request: Any, perform: Any, *, bound: float, tokens: int, row: Any = None) -> Any:
+    async def do(self: Calls, request: Any, perform: Any, *, bound: float, **_more: Any) -> Any:
         bounds.append(bound)
         raise Fault("refusal", "enough is seen")
 

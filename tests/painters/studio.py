@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault, Limits
+from limner.calls.first_call import Unusable
 from limner.core.settings import Settings, load_shipped
 from limner.painters.base import Painting, PaintRequest
 from limner.painters.service import ApiPainter
@@ -120,7 +121,8 @@ class Studio:
         async with Calls(self.store, limits=limits, **how) as journal:
             journal._wait = lambda _tries: 0.0
             work = (self.painter.paint(each, journal) for each in requests)
-            results = await asyncio.gather(*work, return_exceptions=True)
+            ends = await asyncio.gather(*work, return_exceptions=True)
+        results = [each.fault if isinstance(each, Unusable) else each for each in ends]
         for each in results:
             if isinstance(each, BaseException) and not isinstance(each, Fault):
                 raise each

@@ -77,7 +77,7 @@ def test_similar_folder_name_is_suggested(tmp_path: Path) -> None:
 def test_misnamed_files_are_found(tmp_path: Path) -> None:
     painter = fill(tmp_path, "Q_1.png", "q-2.jpg", "sub/Q_3.webp", "other.png", "q_9.png")
     known = ["Q_1", "Q_2", "Q_3", "Q_4", "Q_9"]
-    assert painter.missing(known) == ["Q_2", "Q_3", "Q_4"]
+    assert [id for id in known if painter.lacks(id)] == ["Q_2", "Q_3", "Q_4"]
     assert painter.misnamed(known, known) == [("q-2.jpg", "Q_2.jpg"), ("sub/Q_3.webp", "Q_3.webp")]
     assert painter.misnamed(["Q_1", "Q_2"], known) == [("q-2.jpg", "Q_2.jpg")]
     # The image of another question is not misnamed.

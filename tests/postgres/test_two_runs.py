@@ -60,7 +60,7 @@ def test_two_runs_share_the_work_and_one_is_killed(
     killed, other = (Gated(*words, cwd=tmp_path) for _ in range(2))
     try:
         # More requests than one run makes at once: no picture is sent before both are at work.
-        images.configure(seed=SEED, hold=CONCURRENCY + 1, latency_s=[0.02, 0.08])
+        images.configure(seed=SEED, hold=CONCURRENCY + 1, free=2, latency_s=[0.02, 0.08])
         chat.configure(seed=SEED, latency_s=[0.02, 0.08], kill={"pid": killed.pid, "at_request": 9})
         for run in (killed, other):
             run.go()

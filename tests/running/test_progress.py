@@ -21,7 +21,8 @@ def ended(small_exam: SmallExam, chat: ChatServer, tmp_path: Path, monkeypatch: 
     assert first.parts["draw", "one"].done == 4
     small_exam.drawing(small_exam.ids[0]).unlink()
     painters = [f"one=folder/{small_exam.drawings}", f"two=folder/{small_exam.drawings}"]
-    return limner.run("genexam", painters=painters, judges=[JUDGE], data=small_exam.data, store="s")
+    data = small_exam.data
+    return limner.run("genexam", painters=painters, judges=[JUDGE], data=data, store="s", require_all=True)
 
 
 def test_progress_parts_add_up_to_whole(ended: Progress) -> None:
@@ -37,16 +38,23 @@ def test_progress_parts_add_up_to_whole(ended: Progress) -> None:
     assert ended.waiting == {}
 
 
-def test_advice_depends_on_kinds_of_failures() -> None:
+def test_failures_are_grouped_by_cause_in_five_lines() -> None:
     progress = Progress()
-    assert progress.advice() == []
-    for kind in ("setup", "local", "local", "refusal", "damaged"):
-        progress.count("q1", "failed", kind, "what was seen")
+    assert progress.failure_lines() == []
+    for n in range(3):
+        progress.count(f"q{n}", "failed", "server", f"q{n}: 500: request {n} failed")
+    progress.count("q9", "failed", "refusal", "no")
     assert progress.asked_again == 3
-    assert progress.advice() == [
-        "3 failures are not kept (2 local, 1 setup). Fix this, then run the same command again: it asks again",
-        "2 failures are kept (1 refusal, 1 damaged): add --retry-failed to try again",
+    assert progress.failure_lines() == [
+        "failed 3 times, first (server): q0: 500: request 0 failed. The service failed: try again later. "
+        "Run the same command again to retry.",
+        "failed (refusal): q9: no. The service refuses this content; it counts against the coverage. "
+        "--retry-failed tries again.",
     ]
+    for kind in ("setup", "local", "image", "damaged"):
+        progress.count("q1", "failed", kind, "what was seen")
+    assert len(progress.failure_lines()) == 5
+    assert progress.failure_lines()[-1] == "… and 2 failures of 2 other causes (image, damaged)"
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0s"), (59.6, "1m00s"), (3599.7, "1h00m"), (90000, "25h00m")])

@@ -122,14 +122,17 @@ def test_run_draws_and_marks_and_second_run_does_no_work(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_missing_file_is_failure_not_zero(world: World) -> None:
+@pytest.mark.parametrize("words", [(), ("--require-all",)])
+def test_question_without_image_counts_against_coverage(world: World, words: tuple[str, ...]) -> None:
     gone = world.exam.drawing(world.exam.ids[1])
     data = gone.read_bytes()
     gone.unlink()
-    code, closing, _ = world.run()
-    assert (code, closing["failures"], world.asked()) == (3, {"missing": 1}, 3)
+    code, closing, err = world.run(*words)
+    failures = {"missing": 1} if words else {}
+    assert (code, closing["failures"], world.asked()) == (3 if words else 0, failures, 3)
+    assert "3 of 4 questions have an image; 1 has none" in err
     standing = world.standing()
-    assert (standing.n, standing.expected, standing.coverage, standing.failures) == (3, 4, 0.75, {"missing": 1})
+    assert (standing.n, standing.expected, standing.coverage, standing.failures) == (3, 4, 0.75, failures)
     gone.write_bytes(data)
     rest = replace(world.exam, rows=tuple(row for row in world.exam.rows if row["id"] != world.exam.ids[1]))
     expected = [scores["relaxed"] for scores in expected_scores(rest, world.chat, 1).values()]
@@ -265,7 +268,7 @@ def test_not_applicable_drawing_is_neither_failure_nor_zero(world: World) -> Non
 def test_missing_reference_fails_only_its_question(world: World) -> None:
     (world.exam.data / "images" / world.exam.rows[0]["image_path"]).unlink()
     code, closing, err = world.run()
-    assert (code, closing["failures"], world.asked()) == (3, {"missing": 1}, 3)
+    assert (code, closing["failures"], world.asked()) == (3, {"no_reference": 1}, 3)
     assert "1 of 4 reference images are absent" in err
 
 
@@ -279,8 +282,8 @@ def test_dry_run_reports_missing_work_without_doing_it(world: World) -> None:
 
 
 def test_no_more_requests_are_in_flight_than_allowed(world: World) -> None:
-    world.chat.configure(hold=3)
-    assert world.run("--concurrency", "3", "--limit", "3")[0] == 0
+    world.chat.configure(hold=3, free=1)
+    assert world.run("--concurrency", "3", "--limit", "4")[0] == 0
     assert world.chat.counts()["max_in_flight"] == 3
 
 
@@ -288,15 +291,17 @@ def test_no_more_requests_are_in_flight_than_allowed(world: World) -> None:
 def test_interrupted_run_finishes_calls_in_flight_and_resumes(tmp_path: Path, world: World) -> None:
     process = Gated(*world.words, "--concurrency", "2", cwd=tmp_path)
     try:
-        world.chat.configure(latency_s=1.0, hold=2, kill={"pid": process.pid, "at_request": 2, "signal": "SIGINT"})
+        world.chat.configure(
+            latency_s=1.0, hold=2, free=1, kill={"pid": process.pid, "at_request": 3, "signal": "SIGINT"}
+        )
         process.go()
         ended = process.end()
     finally:
         process.stop()
     assert (ended.returncode, json.loads(ended.stdout)["interrupted"]) == (130, True)
     counts = world.chat.counts()
-    assert (counts["total"], counts["answered"]) == (2, 2)
-    assert [marking.status for marking in world.markings()] == ["done"] * 2
+    assert (counts["total"], counts["answered"]) == (3, 3)
+    assert [marking.status for marking in world.markings()] == ["done"] * 3
     world.chat.configure()
     assert world.run()[0] == 0
     assert set(world.chat.counts()["by_key"].values()) == {1}
@@ -385,13 +390,14 @@ def test_full_disk_is_reported_in_one_message(
         carry_out(store, small_exam, Ink(), Eye())
 
 
-def test_faults_are_counted_and_first_five_listed(store: Store, make_exam: Callable[[int], SmallExam]) -> None:
+def test_faults_of_one_cause_are_reported_in_one_line(store: Store, make_exam: Callable[[int], SmallExam]) -> None:
     exam = make_exam(9)
     eye = Eye({id: Fault("refusal", "no") for id in exam.ids[:7]})
     seen: list[int] = []
     plan = Plan(read(exam.data), [Ink()], [eye], concurrency=1)
     progress = Runner(plan, store, lambda p: seen.append(p.settled)).run()
     assert (progress.failed, progress.failures, progress.settled) == (7, {"refusal": 7}, progress.total)
-    assert len(progress.details) == 5
-    assert progress.details == [f"refusal: {id}: no" for id in exam.ids[:5]]
+    (line,) = progress.failure_lines()
+    assert line.startswith(f"failed 7 times, first (refusal): {exam.ids[0]}: no. The service refuses")
+    assert line.endswith("--retry-failed tries again.")
     assert seen[-1] == progress.total == 18

@@ -265,10 +265,16 @@ class BatchCalls(Calls):
         self._failed: dict[str, int] = {}
 
     async def _do(
-        self, request: Request, perform: Perform, bound: float | None, tokens: int, row: BatchRow | None = None
+        self,
+        request: Request,
+        perform: Perform,
+        bound: float | None,
+        tokens: int,
+        row: BatchRow | None = None,
+        provider: Provider | None = None,
     ) -> Outcome:
         if row is None:
-            return await super()._do(request, perform, bound, tokens, None)
+            return await super()._do(request, perform, bound, tokens, None, provider)
         self.providers[row.lane.service] = row.provider
         claim = await asyncio.to_thread(self._look, request)
         if isinstance(claim, Settled):

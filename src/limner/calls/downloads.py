@@ -21,6 +21,7 @@ TRIES = 6
 PIECE = 8 * 2**20
 """Bytes of a file sent in one request."""
 MOST_BYTES = 64 * 2**30
+REDIRECTS = (301, 302, 303, 307, 308)
 LINE_BYTES = 2**28
 """Bytes that one line may have: a result with its image."""
 
@@ -34,14 +35,7 @@ async def fetched_lines(
         Fault: The file does not arrive complete, or a line is not JSON.
     """
     with tempfile.TemporaryFile() as file:
-        for n in range(1, TRIES + 1):
-            try:
-                await _fetch(url, headers, file, kinds)
-                break
-            except Fault as fault:
-                if n == TRIES or fault.kind not in TRANSIENT:
-                    raise
-                await asyncio.sleep(fault.retry_after or min(5.0, 0.1 * 2**n))
+        await fetch_file(url, headers, file, kinds)
         file.seek(0)
         while line := file.readline(LINE_BYTES):
             if not line.strip():
@@ -54,38 +48,85 @@ async def fetched_lines(
                 yield row
 
 
-async def _fetch(url: str, headers: Mapping[str, str], file: IO[bytes], kinds: Callable[[int, Any], Kind]) -> None:
-    """Append the missing part of the remote file."""
+async def fetch_file(
+    url: str,
+    headers: Mapping[str, str],
+    file: IO[bytes],
+    kinds: Callable[[int, Any], Kind] = kind_of,
+    *,
+    redirects: int = 0,
+    stall_s: float = 600.0,
+) -> None:
+    """Append the missing part of a remote file to an open one; a broken transfer is continued a few times.
+
+    Args:
+        url: The address.
+        headers: The headers; a redirect is followed without them.
+        file: What has arrived before.
+        kinds: Returns the kind of fault for status and body.
+        redirects: The most redirects that are followed.
+        stall_s: Seconds without a byte after which the transfer counts as broken.
+
+    Raises:
+        Fault: The file does not arrive complete.
+    """
+    for n in range(1, TRIES + 1):
+        try:
+            return await _fetch(url, headers, file, kinds, redirects, stall_s)
+        except Fault as fault:
+            if n == TRIES or fault.kind not in TRANSIENT:
+                raise
+            await asyncio.sleep(fault.retry_after or min(5.0, 0.1 * 2**n))
+
+
+async def _fetch(
+    url: str,
+    headers: Mapping[str, str],
+    file: IO[bytes],
+    kinds: Callable[[int, Any], Kind],
+    redirects: int,
+    stall_s: float,
+) -> None:
     have = file.seek(0, 2)
     asked = dict(headers) | {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-    limit = httpx2.Timeout(600.0, connect=CONNECT_S)
+    limit = httpx2.Timeout(stall_s, connect=CONNECT_S)
+    target: str | None = None
     try:
         async with client().stream("GET", url, headers=asked, timeout=limit) as reply:
             status = reply.status_code
-            if status == 416 and have:
+            if status in REDIRECTS and redirects and "location" in reply.headers:
+                target = resolve_link(url, reply.headers["location"])
+            elif status == 416 and have:
                 return  # The file is already complete.
-            if status not in (200, 206):
+            elif status in (200, 206):
+                await _append(reply, file, have if status == 206 else 0)
+            else:
                 content = await reply.aread()
                 body = _body(content[: 2**16])
                 wait = retry_after(reply.headers.get("retry-after"))
                 raise Fault(kinds(status, body), f"{status}: {error_message(body)}", retry_after=wait)
-            if status == 200 and have:
-                file.seek(0)
-                file.truncate()
-                have = 0
-            length = reply.headers.get("content-length")
-            came = 0
-            async for piece in reply.aiter_raw():
-                came += len(piece)
-                if have + came > MOST_BYTES:
-                    raise Fault("unreadable", f"the results are over {MOST_BYTES:,} bytes", cost=None)
-                await asyncio.to_thread(file.write, piece)
-            if length is not None and length.isdecimal() and came < int(length):
-                raise Fault("network", f"the download broke off after {have + came} bytes")
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"the file did not arrive ({type(error).__name__})") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise Fault("network", redact(f"{type(error).__name__}: {error}")) from error
+    if target is not None:
+        if url.lower().startswith("https:") and not target.lower().startswith("https:"):
+            raise Fault("setup", f"the download leads to {public_address(target)[:80]!r}, which is not encrypted")
+        await _fetch(target, {}, file, kinds, redirects - 1, stall_s)
+
+
+async def _append(reply: httpx2.Response, file: IO[bytes], have: int) -> None:
+    """Write the body of a reply to a file, of which the first bytes are there."""
+    file.seek(have)
+    file.truncate()
+    length, came = reply.headers.get("content-length"), 0
+    async for piece in reply.aiter_raw():
+        came += len(piece)
+        if have + came > MOST_BYTES:
+            raise Fault("unreadable", f"the results are over {MOST_BYTES:,} bytes", cost=None)
+        await asyncio.to_thread(file.write, piece)
+    if length is not None and length.isdecimal() and came < int(length):
+        raise Fault("network", f"the download broke off after {have + came} bytes")
 
 
 def _body(content: bytes) -> Any:
@@ -178,7 +219,7 @@ async def _step(url: str) -> bytes | str:
     limit = httpx2.Timeout(LINK_TIMEOUT_S, connect=CONNECT_S)
     try:
         async with client().stream("GET", url, timeout=limit) as reply:
-            if reply.status_code in (301, 302, 303, 307, 308) and "location" in reply.headers:
+            if reply.status_code in REDIRECTS and "location" in reply.headers:
                 return resolve_link(url, reply.headers["location"])
             if reply.status_code in (403, 404, 410):
                 raise Fault("missing", f"the link to the image has expired ({reply.status_code})")

@@ -24,7 +24,7 @@ import httpx2
 from ..core.images import MAX_BYTES
 from ..core.json_text import TooComplex, parse_json
 from ..core.redaction import public_address, redact, resolve_link, without_secrets
-from . import Fault, Kind
+from . import STOPPING, Fault, Kind
 
 CONNECT_S = 30.0
 POOLS = 8
@@ -37,6 +37,8 @@ TEXT_REPLY_BYTES = 2**24
 """Bytes of a reply that holds no image."""
 TROUBLE = (httpx2.HTTPError, httpx2.InvalidURL)
 """Exceptions of the client when no reply arrives."""
+UNCONNECTED = (httpx2.ConnectError, httpx2.ProxyError)
+"""Exceptions of the client if no connection was made, so that nothing can have been charged."""
 NO_ADDRESS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol)
 NO_TLS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER"})
 """Reasons of TLS errors that a retry cannot cure: an invalid certificate, or a server without TLS."""
@@ -90,7 +92,9 @@ def kind_of(status: int, body: object) -> Kind:
         return "refusal"
     if status in (401, 403):
         return "auth"
-    if status in (404, 405) or (status == 400 and "model_not_found" in words):
+    if status in (404, 405) or (status == 400 and any(word in words for word in UNKNOWN_MODEL)):
+        return "setup"
+    if status in (400, 415, 422) and any(word in words for word in NO_VISION):
         return "setup"
     if status == 408:
         return "timeout"
@@ -134,17 +138,22 @@ async def exchange(
                 raise redirected(reply)
             status, wait = reply.status_code, retry_after(reply.headers.get("retry-after"))
             content = await _content(reply, most)
+    except httpx2.ConnectTimeout as error:
+        raise Fault("network", f"{public_address(url)}: no connection within {CONNECT_S:g} s") from error
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"no reply within {timeout:g} s ({type(error).__name__})", cost=None) from error
     except TROUBLE as error:
-        detail = redact(f"{type(error).__name__}: {error}")
+        detail = f"{public_address(url)}: {redact(f'{type(error).__name__}: {error}')}"
         if is_wrong_address(error):
-            raise Fault("setup", f"{public_address(url)}: {detail}") from error
-        raise Fault("network", detail, cost=None) from error
+            raise Fault("setup", detail) from error
+        raise Fault("network", detail, cost=0.0 if isinstance(error, UNCONNECTED) else None) from error
     if status >= 400:
         answer = _error_body(content)
         result = answer if isinstance(answer, dict) else {"error": answer}
-        raise Fault(kinds(status, answer), f"{status}: {error_message(answer)}", retry_after=wait, result=result)
+        kind, detail = kinds(status, answer), f"{status}: {error_message(answer)}"
+        if kind in STOPPING:
+            detail += f" ({method} {public_address(url)})"
+        raise Fault(kind, detail, retry_after=wait, result=result)
     try:
         answer = without_secrets(parse_json(content))
     except TooComplex as error:
@@ -232,6 +241,9 @@ def _words(content: bytes) -> str:
 
 
 REFUSALS = ("content_policy", "content_filter", "content filter", "moderation", "safety", "sensitive")
+UNKNOWN_MODEL = ("model_not_found", "not a valid model")
+NO_VISION = ("not a multimodal model", "support image", "support vision", "at most 0 image", "image input is not")
+"""Words of services about a model that takes no pictures."""
 CREDITS = ("insufficient_quota", "billing", "credit", "exceeded your current quota")
 LONGEST_WAIT_S = 600.0
 """Longest wait before a retry, even if a service asks for more."""

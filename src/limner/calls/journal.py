@@ -23,6 +23,7 @@ from ..store.schema import attempts, calls
 from ..store.trouble import changed_message
 from .budget import Budget, Reservation
 from .claims import LEASE_S, Claim, Claimed, Owner, Settled, Short, Submitted, claim, entry, settled, this_process
+from .first_call import FirstCalls, Unusable
 from .keys import Request
 from .purse import wait_or_stop
 from .rate_limit import Limits, RateLimit
@@ -63,6 +64,7 @@ class Calls:
         self._held: dict[str, str] = {}
         self._tried: set[str] = set()
         self._reopened: set[str] = set()
+        self._first_calls = FirstCalls()
         self._wait: Callable[[int], float] = back_off
         self._renewal: asyncio.Task[None] | None = None
 
@@ -82,6 +84,7 @@ class Calls:
         bound: float | None = 0.0,
         tokens: int = 0,
         row: BatchRow | None = None,
+        provider: Provider | None = None,
     ) -> Outcome:
         """Return the stored outcome if there is one; otherwise claim the call, make it and store its outcome.
 
@@ -91,19 +94,27 @@ class Calls:
             bound: The most that one attempt can cost, in dollars; None if unknown.
             tokens: The approximate number of tokens, for services that limit them.
             row: How to put the call into a batch, if that is possible; see `limner.calls.batches`.
+            provider: The service's settings, for the message if the first call shows that it cannot be used.
 
         Raises:
             Fault: The call failed, now or in an earlier run that is not to be retried.
+            StopRun: The first call to this target showed that the service cannot be used.
         """
         task = self._in_flight.get(request.key)
         if task is None:
-            task = asyncio.create_task(self._do(request, perform, bound, tokens, row))
+            task = asyncio.create_task(self._do(request, perform, bound, tokens, row, provider))
             self._in_flight[request.key] = task
             task.add_done_callback(lambda _: self._in_flight.pop(request.key, None))
         return await asyncio.shield(task)
 
     async def _do(
-        self, request: Request, perform: Perform, bound: float | None, tokens: int, row: BatchRow | None = None
+        self,
+        request: Request,
+        perform: Perform,
+        bound: float | None,
+        tokens: int,
+        row: BatchRow | None = None,
+        provider: Provider | None = None,
     ) -> Outcome:
         pause, purse = 0.05, self.budget.purse
         reservation = Reservation(purse, bound) if purse is not None and bound else None
@@ -119,7 +130,7 @@ class Calls:
                     self._held[request.key] = state.token
                     try:
                         call = self._claimed(request, state.token, reservation)
-                        outcome = await self._attempts(request, perform, state, call, bound, tokens)
+                        outcome = await self._in_turn(request, perform, state, call, bound, tokens, provider)
                     finally:
                         self._held.pop(request.key, None)
                     if outcome is not None:
@@ -151,6 +162,24 @@ class Calls:
         self.tally.stored += 1
         return Outcome(request.key, settled.result or {}, settled.cost, stored=True)
 
+    async def _in_turn(
+        self,
+        request: Request,
+        perform: Perform,
+        held: Claimed,
+        call: ClaimedCall,
+        bound: float | None,
+        tokens: int,
+        provider: Provider | None,
+    ) -> Outcome | None:
+        """Make the attempts; the first call to a target goes out alone. If it cannot be used, nothing is stored."""
+        try:
+            async with self._first_calls.turn(request.target, request.key, provider):
+                return await self._attempts(request, perform, held, call, bound, tokens)
+        except Unusable:
+            await asyncio.shield(self.store.awrite(call.give_back()))
+            raise
+
     async def _attempts(
         self, request: Request, perform: Perform, held: Claimed, call: ClaimedCall, bound: float | None, tokens: int
     ) -> Outcome | None:
@@ -181,12 +210,14 @@ class Calls:
             try:
                 async with asyncio.timeout(limit.limits.attempt_s):
                     result = await perform(attempt)
+                self._first_calls.answer(request.target, request.key, None)
                 doubt = result.doubt or doubt_of(result.cost)
                 cost = bound if doubt else result.cost
             except (Fault, TimeoutError) as error:
                 fault = error if isinstance(error, Fault) else too_slow(limit.limits.attempt_s)
                 fault.doubt = fault.doubt or doubt_of(fault.cost)
                 cost = fault.cost = bound if fault.doubt else fault.cost
+                self._first_calls.answer(request.target, request.key, fault)
                 later = time.monotonic() + (fault.retry_after or 0.0)
                 last = n == held.tries + self.tries or later - began > limit.limits.call_s
                 again = fault.kind in TRANSIENT and not last
@@ -495,6 +526,7 @@ class StoredCalls(Calls):
         bound: float | None = 0.0,
         tokens: int = 0,
         row: BatchRow | None = None,
+        provider: Provider | None = None,
     ) -> Outcome:
         """Return the stored outcome.
 

@@ -1,4 +1,4 @@
-"""Commands on exams, installed and your own: exams, exam check, new, prove, rename, stats."""
+"""Commands on exams, installed and your own: exams, exam get, check, new, prove, rename, stats."""
 
 from __future__ import annotations
 
@@ -196,6 +196,48 @@ def stats(exam: str, **given: Any) -> None:
 exam_command.add_command(stats)
 
 
+@exam_command.command("get")
+@click.argument("name", metavar="EXAM")
+@click.option("--accept-licence", is_flag=True, help="Accept the data's licence, and download.")
+def get(name: str, accept_licence: bool) -> None:
+    """Download an exam's released data, so that no command needs --data for it.
+
+    First shows where the data is, how large it is and under which licence. A broken download continues where it
+    stopped. The data is kept in the folder LIMNER_DATA, by default ~/.cache/limner.
+    """
+    from ..core.errors import LimnerError, UsageError
+    from ..exams import kind, read, resolve
+    from ..exams.data_source import data_folder, downloaded_data, how_to_get
+    from ..running.get_data import download, look_up
+
+    source = kind(name).data_source
+    if source is None or not source.files:
+        raise UsageError(f"{name} cannot be downloaded: {how_to_get(name, source)}")
+    folder = data_folder(name)
+    if downloaded_data(name) is None:
+        by_hand = f"To get it by hand, download it from {source.page} and put {source.layout} into {folder}"
+        try:
+            release = look_up(source)
+            size = "" if release.size is None else f", {release.size / 1e6:,.1f} MB"
+            licence = f"licence {release.licence}" if release.licence else "no licence stated"
+            say(f"{name}: {source.questions:,} questions{size}, {licence}; see {source.page}")
+            if not accept_licence:
+                raise UsageError("read the licence there, then add --accept-licence to download")
+            download(release, folder, _show_arrival)
+        except UsageError:
+            raise
+        except (LimnerError, OSError) as error:
+            raise LimnerError(f"{error}. {by_hand}") from error
+    exam = read(resolve(name))
+    say(f"{name}: {len(exam.questions):,} questions in {folder}; to use them: limner run {name} --painter … --judge …")
+
+
+def _show_arrival(file: str, arrived: int, size: int | None) -> None:
+    if sys.stderr.isatty():
+        whole = "" if size is None else f" of {size / 1e6:,.1f}"
+        say(f"{file}: {arrived / 1e6:,.1f}{whole} MB", err=True, nl=False, over=True)
+
+
 @exam_command.command("check")
 @options.exam
 @options.data
@@ -239,7 +281,7 @@ def rename(exam: str, folder: Path, data: Path | None, store: str) -> None:
         if not (target := folder / new).parent.is_dir():
             say(join(["mkdir", "-p", "--", str(target.parent)]))
         say(join(["mv", "-n", "--", str(folder / old), str(target)]))
-    missing = painter.missing(ids)
+    missing = [id for id in ids if painter.lacks(id)]
     say(f"{len(missing)} of {len(ids)} questions have no image; renaming would fix {len(renames)}", err=True)
 
 

@@ -132,6 +132,9 @@ devices = click.option(
     help="Devices for local painters (diffusers/…, transformers/…, worker/…), with one worker on each. Does not change "
     "drawings.",
 )
+require_all = click.option(
+    "--require-all", is_flag=True, help="Count a question without an image in a folder as a failure."
+)
 selection = combine_options(
     click.option("--subset", metavar="NAME", help="Only the questions of this subset of the exam, such as mini."),
     click.option("--ids", metavar="A,B|@FILE", help="Only these questions."),

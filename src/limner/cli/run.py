@@ -18,6 +18,7 @@ from .say import say
 @options.painters
 @options.painter_args
 @options.devices
+@options.require_all
 @running.plan_options
 @running.all_run_options
 def run_command(exam: str, **given: Any) -> None:
@@ -33,6 +34,7 @@ def run_command(exam: str, **given: Any) -> None:
 @options.painters
 @options.painter_args
 @options.devices
+@options.require_all
 @options.strategies
 @options.exam_options
 @running.questions

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -152,17 +153,22 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         # Check the plan first, so that a mistake in the arguments or the data leaves no empty store behind.
         with open_or_empty(given["store"]) as empty:
             trial = make(empty)
+            _print_notes(trial, asking)
             make_runner(trial, empty).check()
             whole = trial.whole
     opening = open_or_empty(given["store"]) if draw and given["dry_run"] else open_store(given["store"], create=draw)
     with opening as store:
         plan = make(store, whole)
-        _print_notes(plan, asking)
+        if whole is None:
+            _print_notes(plan, asking)
         warn_of_models(plan, asking)
         runner = make_runner(plan, store)
         if given["dry_run"]:
             to_draw, to_mark = runner.backlog.counts()
-            counts = {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)}
+            counts: dict[str, Any] = {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)}
+            lacking = {painter.name: len(plan.without_image(painter)) for painter in plan.painters}
+            if any(lacking.values()):
+                counts["without_image"] = lacking
             _print_counts(given, counts, runner.unpriced() if given["budget"] is not None else None)
             return 0
         progress = run_with_progress(runner)
@@ -218,6 +224,7 @@ def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, dr
         "seeds": given.get("seeds", 1),
         "repeats": given.get("repeats", 1),
         "retry_failed": given["retry_failed"],
+        "require_all": given.get("require_all", False),
         **({} if given.get("seed") is None else {"first_seed": given["seed"]}),
     }
     return api.plan(exam, store, data=given["data"], selection=options.make_selection(given), **words, **how)
@@ -247,6 +254,10 @@ def _print_notes(plan: Plan, asking: Asking) -> None:
             same = painter.collisions()
             notes += [f"{painter.name}: files for the same id: {', '.join(names)}" for names in same[:5]]
             notes += [f"{painter.name}: … and {len(same) - 5} more ids with several files"] if len(same) > 5 else []
+            if lacking := len(plan.without_image(painter)):
+                count, have = len(plan.exam.questions), "has" if lacking == 1 else "have"
+                drawn = f"{count - lacking:,} of {count:,} questions have an image"
+                notes.append(f"{painter.name}: {drawn}; {lacking:,} {have} none")
             notes += _describe_misnamed(painter, plan)
     for note in notes:
         say(f"note: {note}", err=True)
@@ -285,12 +296,13 @@ def _describe_misnamed(painter: FolderPainter, plan: Plan) -> list[str]:
     return [f"{painter.name}: {files} misnamed: {some}; `{command}` lists how to rename them"]
 
 
-def _print_counts(given: dict[str, Any], counts: dict[str, int], unpriced: list[str] | None) -> None:
+def _print_counts(given: dict[str, Any], counts: dict[str, Any], unpriced: list[str] | None) -> None:
     """Print what is to be done and, with a budget, which prices are unknown."""
     if given["form"] == "json":
         say(json.dumps(counts if unpriced is None else {**counts, "unpriced": unpriced}))
     else:
-        say(f"to do for {counts['questions']} questions: {counts['drawings']} drawings, {counts['markings']} markings")
+        numbers = [f"{counts[name]:,}" for name in ("questions", "drawings", "markings")]
+        say("to do for {} questions: {} drawings, {} markings".format(*numbers))
         for why in unpriced or ():
             say(f"--budget cannot be enforced: {why}")
         if unpriced == []:
@@ -307,6 +319,7 @@ def report_outcome(given: dict[str, Any], progress: Progress) -> None:
     body = {
         "done": progress.done, "stored": progress.stored, "failed": progress.failed,
         "failures": dict(progress.failures), "asked_again": progress.asked_again,
+        "causes": [asdict(cause) for cause in progress.causes.values()],
         "not_applicable": progress.not_applicable,
         "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced, "doubted_calls": progress.doubted,
         "interrupted": progress.interrupted, "store": public_url(str(given["store"])),
@@ -329,6 +342,10 @@ REFRESHES_PER_SECOND = 5
 NARROW_COLUMNS = 100
 """On a terminal with fewer columns, names get at most a quarter of the line instead of a third."""
 MIN_BAR_COLUMNS, MAX_BAR_COLUMNS = 4, 40
+BUDGET_HINT = (
+    "each call reserves the most that it can cost: a higher --budget, or shorter replies (--judge-arg "
+    "max_completion_tokens=N), lets more calls go at once"
+)
 
 
 @contextmanager
@@ -374,7 +391,7 @@ class ProgressBars:
     """Progress bars: one for each painter, probe and judge, and one for the whole run.
 
     Attributes:
-        ended: Whether the run has ended, so that no remaining time is shown.
+        ended: Whether the run has ended, so that one line is left.
     """
 
     def __init__(self, progress: Progress | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -387,18 +404,23 @@ class ProgressBars:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
+        from ..calls.usage import BUDGET
+
         progress = self._progress
         if progress is None or not progress.total:
+            return
+        if self.ended:
+            yield Text(progress.describe(self._clock()), no_wrap=True, overflow="ellipsis")
             return
         room = max(3, console.size.height - 4)
         yield self._table(progress, options.max_width, room)
         if counts := progress.counts()[1:-1]:
             yield Text(" · ".join(counts), "dim")
-        if self.ended:
-            return
         if progress.waiting:
             waiting = ", ".join(f"{count} for {_printable(what)}" for what, count in progress.waiting.items())
-            yield Text(f"waiting calls: {waiting}", "yellow", no_wrap=True, overflow="ellipsis")
+            yield Text(f"waiting calls: {waiting}", "yellow")
+        if BUDGET in progress.waiting:
+            yield Text(BUDGET_HINT, "yellow")
         if progress.interrupted:
             yield Text("stopping when the calls in flight are done; press Ctrl-C again to quit immediately", "yellow")
 
@@ -450,7 +472,7 @@ class ProgressBars:
         open_parts = [each for each in part.parts.values() if each.settled < each.total] or [part]
         times = [each.seconds_left(at) for each in open_parts]
         left = None if None in times else max(seconds for seconds in times if seconds is not None)
-        return "" if self.ended else "…" if left is None else f"{duration(left)} left"
+        return "…" if left is None else f"{duration(left)} left"
 
 
 def _style(cell: str) -> str:
@@ -469,7 +491,11 @@ def _split_parts(
 
 
 def _money(part: Progress) -> str:
-    return f"${part.spent:.4f}" + (f" + {part.unpriced}?" if part.unpriced else "")
+    from ..running.progress import spent_text
+
+    if part.unpriced:
+        return f"at least {spent_text(part.spent)}" if part.spent else "price unknown"
+    return spent_text(part.spent)
 
 
 def _printable(text: str) -> str:

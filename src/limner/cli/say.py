@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = False) -> None:
-    """Print a text, made safe for the terminal.
+    """Print a text, made safe for the terminal; there, long messages are wrapped between words.
 
     Args:
         text: The text, of any origin.
@@ -21,14 +24,16 @@ def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = Fals
     """
     from ..core.redaction import printable
 
-    click.echo(("\r\033[K" if over else "") + printable(text), err=err, nl=nl)
+    shown = printable(text)
+    if err and not over and sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        shown = "\n".join(
+            fill(line, width, break_long_words=False, break_on_hyphens=False) for line in shown.split("\n")
+        )
+    click.echo(("\r\033[K" if over else "") + shown, err=err, nl=nl)
 
 
 def say_failures(progress: Progress) -> None:
-    """Print what failed, and what to do about it."""
-    for detail in progress.details:
-        say(f"failed: {detail}", err=True)
-    if progress.failed > len(progress.details):
-        say(f"… and {progress.failed - len(progress.details)} more failures", err=True)
-    for line in progress.advice():
+    """Print what failed, by cause, and what to do about it."""
+    for line in progress.failure_lines():
         say(line, err=True)

@@ -14,7 +14,7 @@ from .redaction import redact
 Kind = Literal[
     "network", "timeout", "rate_limit", "server", "interrupted",
     "auth", "credits", "setup", "local", "refusal", "bad_request", "truncated", "unreadable",
-    "missing", "damaged", "image", "probe", "internal", "not_applicable",
+    "missing", "no_reference", "damaged", "image", "probe", "internal", "not_applicable",
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -24,13 +24,15 @@ TRANSIENT: frozenset[str] = frozenset({"network", "timeout", "rate_limit", "serv
 REPAIRABLE: frozenset[str] = frozenset({"auth", "credits", "setup", "local"})
 """Kinds that the user can fix, such as a wrong key, an empty account, a wrong model name or a lack of memory."""
 
-RETRIED_NEXT_RUN: frozenset[str] = TRANSIENT | REPAIRABLE | {"interrupted", "missing", "damaged", "probe"}
+RETRIED_NEXT_RUN: frozenset[str] = TRANSIENT | REPAIRABLE | {
+    "interrupted", "missing", "no_reference", "damaged", "probe",
+}  # fmt: skip
 """Kinds that the next run retries by default; the others are retried only with ``--retry-failed``."""
 
 ASKED_AGAIN: frozenset[str] = RETRIED_NEXT_RUN - {"damaged"}
 """Kinds for which the next run calls the service again; a damaged image is redone only if that is free."""
 
-MACHINE_SPECIFIC: frozenset[str] = REPAIRABLE - {"credits"} | {"missing", "probe"}
+MACHINE_SPECIFIC: frozenset[str] = REPAIRABLE - {"credits"} | {"missing", "no_reference", "probe"}
 """Kinds that may affect only one machine, such as a wrong key; other machines in a shared run still try."""
 
 STOPPING: frozenset[str] = REPAIRABLE - {"local"}
@@ -39,6 +41,27 @@ STOPPING: frozenset[str] = REPAIRABLE - {"local"}
 
 FIX_AND_RERUN = "Fix this, then run the same command again: it asks again"
 """Advice for faults that the next run retries."""
+
+
+CURES: dict[str, str] = {
+    "network": "Check the connection, and whether the service is up.",
+    "timeout": "The service is slow: lower --concurrency, or raise timeout_s in limner.toml.",
+    "rate_limit": "Lower --concurrency, or set requests_per_minute in limner.toml.",
+    "server": "The service failed: try again later.",
+    "interrupted": "The run ended before the reply.",
+    "auth": "Check the key.",
+    "credits": "Add credit, or raise the limit of your account at the service.",
+    "setup": "Check the address and the model's name: limner doctor.",
+    "refusal": "The service refuses this content; it counts against the coverage.",
+    "bad_request": "The service rejects the request: check --judge-arg and --painter-arg.",
+    "truncated": "Allow longer replies: --judge-arg max_completion_tokens=N.",
+    "unreadable": "The judge does not keep to the format: try another judge or --variant.",
+    "damaged": "`limner verify` lists what is damaged.",
+    "image": "Replace the file, or draw it again.",
+    "probe": "`limner doctor` checks what measures drawings.",
+    "internal": "This is an error in Limner or a plug-in: please report it.",
+}
+"""What to do about a fault, for the kinds whose details do not say it."""
 
 
 MAX_DETAIL_CHARS = 500

@@ -78,6 +78,8 @@ class Provider(StrictModel):
         image_input: Whether its models see pictures, and its painters can start from them.
         max_image_side: The maximum length of a picture's longer side.
         quick_images: Whether pictures are prepared the quick way; see `limner.core.images.prepare`.
+        cap_replies: Whether Limner limits the length of replies if no argument does.
+        limit_name: The argument with which it does so.
         link_hosts: Hosts other than the service's own from which finished images may be downloaded; ``*.name`` allows
             all subdomains.
         poll_hosts: Hosts other than the service's own at which jobs may be polled; they receive the key.
@@ -97,6 +99,8 @@ class Provider(StrictModel):
     image_input: bool = True
     max_image_side: int | None = None
     quick_images: bool = False
+    cap_replies: bool = True
+    limit_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
     link_hosts: tuple[str, ...] = ()
@@ -213,9 +217,10 @@ class Settings(StrictModel):
             data["providers"][name] = shape | dict(data["providers"].get(name) or {}) | of_provider
         return data | ({"wires": wires, "usual": usual} if wires else {})
 
-    def with_exact_images(self) -> Settings:
-        """Return the settings with quick preparation of pictures turned off."""
-        exact = {name: provider.model_copy(update={"quick_images": False}) for name, provider in self.providers.items()}
+    def as_released(self) -> Settings:
+        """Return the settings for presets: pictures are not prepared the quick way, and replies are not limited."""
+        as_is = {"quick_images": False, "cap_replies": False}
+        exact = {name: provider.model_copy(update=as_is) for name, provider in self.providers.items()}
         return self.model_copy(update={"providers": exact})
 
     def painter(self, target: str) -> PainterFacts:

@@ -84,7 +84,7 @@ class ModelProbe(ABC):
             size = (await asyncio.to_thread(decode, image)).size
         shown = Text(PROMPTS.text(self.template).strip()), Picture(sha256)
         contract = self.contract(size)
-        about = Context("", sha256, "", self.template)
+        about = Context("", sha256, "", self.template, usual=self.reply_tokens)
         try:
             answer = await complete_afresh(self._model, shown, contract, about, calls)
         except Fault as fault:

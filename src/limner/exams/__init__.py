@@ -19,7 +19,8 @@ from ..core.plot_data import DRAW_NAMES, Plot
 from ..core.prompts import Prompts
 from ..core.protocol import FailureModes, Protocol
 from ..core.registry import Registry
-from ..core.schema import read_toml
+from ..core.schema import read_model, read_toml
+from .data_source import DataSource, downloaded_data, how_to_get
 
 SAMPLE = "sample/"
 SHIPPED = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
@@ -70,6 +71,7 @@ class Kind(Generic[R]):
         prompts: The folder of shipped prompt templates.
         sample: A bundled data folder, if there is one.
         presets: Named settings: judge, arguments, variant, reading.
+        download: A TOML file that says where the authors offer the data; see `limner.exams.data_source`.
         read_results: Reads results written by the release's own scorer, from a folder or file; further files, such as
             ``regions``, are passed by name.
         paper: A folder with the figures of its paper: ``published.csv``, ``tables.toml`` and ``rules.toml``, see
@@ -93,6 +95,7 @@ class Kind(Generic[R]):
     prompts: Path
     sample: Path | None = None
     presets: Path | None = None
+    download: Path | None = None
     read_results: Callable[..., Iterable[ImportedReply]] | None = None
     paper: Path | None = None
     plots: Mapping[str, Plot] = field(default_factory=dict)
@@ -121,6 +124,11 @@ class Kind(Generic[R]):
     def all_presets(self) -> Mapping[str, Mapping[str, Any]]:
         """The settings of all presets, by name; read once."""
         return read_toml(self.presets) if self.presets else {}
+
+    @cached_property
+    def data_source(self) -> DataSource | None:
+        """The place where the authors offer the data; None if unknown."""
+        return read_model(self.download, DataSource) if self.download else None
 
     def preset(self, name: str | None) -> dict[str, Any]:
         """Return the settings of the preset called `name`; empty if it is None."""
@@ -171,7 +179,7 @@ def resolve(word: str, data: Path | None = None) -> ExamSource:
         if exam.sample is None:
             raise UsageError(f"the exam {exam.name} has no bundled sample")
         return ExamSource(word, exam.name, data or exam.sample)
-    return ExamSource(word, kind(word).name, data)
+    return ExamSource(word, kind(word).name, data or downloaded_data(word))
 
 
 def stored_name(word: str) -> str:
@@ -196,7 +204,7 @@ def read(named: ExamSource) -> Exam[Any]:
         DataError: The data is wrong; the message says where and how.
     """
     if named.data is None:
-        raise UsageError(f"{named.name}: name the data folder with --data, or use sample/{named.kind}")
+        raise UsageError(f"{named.name}: no data; {how_to_get(named.name, kind(named.kind).data_source)}")
     if not named.data.exists():
         raise UsageError(f"{named.name}: no such data folder: {named.data}")
     return replace(kind(named.kind).read(named.data, named.name), kind=named.kind)

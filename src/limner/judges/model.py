@@ -17,6 +17,7 @@ from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
 from ..exams.released import RELEASE
 from ..models import Answer, ChatModel, Context, ReplayModel, complete, open_model
+from ..models.base import beginning
 from ..store import Blobs
 from .base import JudgeInputs, JudgeKind, JudgeResult, Subject
 
@@ -109,7 +110,7 @@ class ModelJudge:
                 asks = [replace(ask, shown=tuple(p for p in ask.shown if isinstance(p, Text))) for ask in asks]
             answers = await in_turn(partial(self._ask, ask, subject, calls, replies, costs) for ask in asks)
         except Lacking as error:
-            raise Fault("missing", str(error)) from error
+            raise Fault("no_reference", str(error)) from error
         cost = None if None in costs else sum(c for c in costs if c is not None)
         if (why := self._unread(subject.question, answers)) is not None:
             raise Fault("unreadable", why, calls=tuple(key for _, key in replies), cost=cost)
@@ -117,11 +118,12 @@ class ModelJudge:
 
     def _unread(self, question: Question[Any], answers: list[Answer]) -> str | None:
         """Return why no reply can be read; None if at least one can."""
-        faults = [answer.fault for answer in answers if answer.fault is not None]
-        if not faults:
+        faulty = [answer for answer in answers if answer.fault is not None]
+        if not faulty:
             return None
         marks = self._protocol.marks(question, [answer.reply for answer in answers], "careful")
-        return faults[0] if all(mark.verdict == "unread" for mark in marks) else None
+        unread = all(mark.verdict == "unread" for mark in marks)
+        return f"{faulty[0].fault}; the reply begins: {beginning(faulty[0].reply.text)}" if unread else None
 
     async def _measured(
         self, subject: Subject, calls: Calls, replies: list[tuple[str, str]], seen: bool
@@ -146,7 +148,8 @@ class ModelJudge:
         shared: bool = False,
     ) -> Answer:
         painter, repeat = ("", 0) if shared else (subject.painter, subject.repeat)
-        about = Context(subject.exam, subject.question.id, painter, ask.name, repeat, subject.round, system=ask.system)
+        of = subject.exam, subject.question.id, painter, ask.name, repeat, subject.round
+        about = Context(*of, system=ask.system, usual=self.typical_reply(ask))
         answer = await complete(self._model, ask.shown, ask.contract, about, calls)
         assert answer.reply.call is not None
         replies.append((ask.name, answer.reply.call))

@@ -9,16 +9,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..calls import Bill, Fault, Kind, Result
-from ..calls.http import kind_of
 from ..calls.usage import Incredible, reported_tokens, reported_usage
 from ..core.images import PreparedImage, Preparer
-from ..core.settings import ModelFacts, Settings
+from ..core.settings import Settings
 from .chat import LIMITS, ChatModel
 
 VERSION = "2023-06-01"
 """Not the newer 2026-10-21, which takes no temperature; presets set one. Anthropic keeps both versions unchanged."""
 USUAL_TOKENS = 16_000
-"""Default limit of a reply's tokens; every request must state one."""
+"""The limit of a reply's tokens if none is derived from its usual length; every request must state one."""
 SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 CUT = ("max_tokens", "model_context_window_exceeded")
 """Stop reasons of incomplete replies."""
@@ -29,15 +28,17 @@ class AnthropicModel(ChatModel):
     """One model of a provider whose ``shape`` is ``anthropic``."""
 
     def __init__(self, provider: str, model: str, args: dict[str, Any], settings: Settings, images: Preparer) -> None:
-        facts = settings.models.get(f"{provider}/{model}", ModelFacts())
         given = {("max_tokens" if name in LIMITS else name): value for name, value in args.items()}
-        usual = {"max_tokens": min(USUAL_TOKENS, facts.max_output_tokens or USUAL_TOKENS)}
-        super().__init__(provider, model, usual | given, settings, images)
+        super().__init__(provider, model, given, settings, images)
+
+    def _limited(self, usual: int, full: bool = False) -> dict[str, Any]:
+        least = min(USUAL_TOKENS, self._facts.max_output_tokens or USUAL_TOKENS)
+        return {"max_tokens": least} | super()._limited(usual, full)
 
     def kind(self, status: int, body: Any) -> Kind:
         """Return the kind of fault; a spending limit (400 or 429) counts as missing credits, not as a rate limit."""
         spent = status in (400, 429) and any(word in str(body).casefold() for word in SPENT)
-        return "credits" if spent else kind_of(status, body)
+        return "credits" if spent else super().kind(status, body)
 
     def request(
         self, messages: list[dict[str, Any]], extra: Mapping[str, Any]

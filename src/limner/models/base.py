@@ -12,8 +12,12 @@ from ..core.asks import Contract, Part, Reply, Unreadable
 
 BYTES_PER_TOKEN, PICTURE_TOKENS = 4, 800
 """Rules of thumb, for estimates."""
+USUAL_REPLY = 2500
+"""The usual number of tokens of a reply if nothing better is known."""
 TURNS = 3
 """Requests in all before a reply counts as unreadable."""
+REPLY_SHOWN = 200
+"""Characters of an unreadable reply that a message shows."""
 RESENT = 50_000
 """Characters of an unreadable reply that are sent back with the objection."""
 
@@ -25,6 +29,7 @@ class Context:
     Attributes:
         schema: The shape of the reply, for services that take a description of it.
         system: The system message.
+        usual: The usual number of tokens of a reply, thinking included; a limit on replies is derived from it.
     """
 
     exam: str
@@ -35,6 +40,7 @@ class Context:
     round: int = 0
     schema: Mapping[str, Any] | None = None
     system: str | None = None
+    usual: int = USUAL_REPLY
 
 
 class Model(Protocol):
@@ -76,6 +82,7 @@ async def complete(
     """
     context = replace(context, schema=contract.schema)
     earlier: list[tuple[str, str]] = []
+    reasons: list[str] = []
     keys: list[str] = []
     cost: float | None = 0.0
     for turn in range(1, TURNS + 1):
@@ -93,13 +100,26 @@ async def complete(
             value = await asyncio.to_thread(contract.parse, text) if contract.heavy else contract.parse(text)
         except (Unreadable, RecursionError) as error:
             wrong = str(error) if isinstance(error, Unreadable) else "it is nested too deep"
+            reasons.append(wrong)
             earlier.append((shortened(text), objection(wrong)))
             continue
         return Answer(Reply(context.ask, text, key), turn, cost, value=value)
-    faults = "; ".join(f"try {n}: {wrong}" for n, (_, wrong) in enumerate(earlier, 1)).replace("\n", " ")
+    faults = "; ".join(f"try {n}: {wrong}" for n, wrong in enumerate(reasons, 1)).replace("\n", " ")
     if not contract.required:
         return Answer(Reply(context.ask, text, keys[-1]), len(earlier), cost, faults)
-    raise Fault("unreadable", faults, calls=tuple(keys), cost=cost)
+    raise Fault("unreadable", f"{faults}; the last reply begins: {beginning(text)}", calls=tuple(keys), cost=cost)
+
+
+def beginning(text: str) -> str:
+    """Return the first characters of a reply in one line, for messages.
+
+    >>> beginning(" I see\na cell. "), beginning("x" * 300) == '"' + "x" * 200 + '…"', beginning("")
+    ('"I see a cell."', True, 'nothing: the reply is empty')
+    """
+    words = " ".join(text.split())
+    if not words:
+        return "nothing: the reply is empty"
+    return f'"{words}"' if len(words) <= REPLY_SHOWN else f'"{words[:REPLY_SHOWN]}…"'
 
 
 def shortened(text: str) -> str:

@@ -15,10 +15,15 @@ from ..core.asks import Part, Picture, Text
 from ..core.faults import picture_faults
 from ..core.images import QUICK_PREFIX, PreparedImage, Preparer
 from ..core.settings import ModelFacts, Provider, Settings
-from .base import Context
+from .base import USUAL_REPLY, Context
 
 LIMITS = ("max_completion_tokens", "max_tokens")
 """Arguments that limit a reply's length."""
+MIN_CAP, CAP_FACTOR = 4096, 4
+"""The limit of a reply that Limner sets: at least `MIN_CAP` tokens, and `CAP_FACTOR` times the usual length."""
+LONG_REPLY = 32_768
+"""A model that can write more tokens than this may think before it replies."""
+USUAL_EFFORT = "medium"
 
 
 class ChatModel:
@@ -45,8 +50,9 @@ class ChatModel:
         """Return why the cost of a call is unknown, or None."""
         if self._prices.price(self.name, 0, 0) is None:
             place = f'[models."{self.name}"] in limner.toml'
-            return f"{self.name} has no price: add input_price and output_price under {place}"
-        if self._most_tokens([])[1] is None:
+            free = "" if self.provider.key_env else ", 0 for a server of your own"
+            return f"{self.name} has no price: add input_price and output_price under {place}{free}"
+        if self._most_tokens([], self._limited(USUAL_REPLY))[1] is None:
             return f"{self.name} has no limit on its replies: add --judge-arg max_completion_tokens=N"
         return None
 
@@ -62,22 +68,51 @@ class ChatModel:
             messages.append({"role": "assistant", "content": [{"type": "text", "text": reply}]})
             messages.append({"role": "user", "content": [{"type": "text", "text": wrong}]})
         shape = None if self._shapeless else response_format(self.provider.structured, context.schema)
+        args: dict[str, Any] = self._limited(context.usual)
+        paid: float | None = 0.0
         try:
-            outcome = await self._call(messages, shape, context, calls)
+            outcome = await self._call(messages, args, shape, context, calls)
         except Fault as fault:
-            if shape is None or not _blames_shape(fault):
+            whole = self._limited(context.usual, full=True)
+            cut = fault.kind == "truncated" and args != whole
+            if not cut and (shape is None or fault.kind != "bad_request" or not _blames_shape(fault.detail)):
                 raise
-            # The service rejects the description of the shape: ask without it from now on. Both calls are kept.
-            self._shapeless = True
-            outcome = await self._call(messages, None, context, calls)
-        return outcome.payload["text"], outcome.key, outcome.cost
+            # Both calls are kept.
+            if cut:
+                args, paid = whole, fault.cost
+            else:
+                # The service rejects the description of the shape: ask without it from now on.
+                self._shapeless, shape = True, None
+            outcome = await self._call(messages, args, shape, context, calls)
+        cost = None if paid is None or outcome.cost is None else paid + outcome.cost
+        return outcome.payload["text"], outcome.key, cost
+
+    def _limited(self, usual: int, full: bool = False) -> dict[str, Any]:
+        """Return the arguments with a limit on the reply, unless they have one or the model's replies cost nothing.
+
+        With `full`, the limit is the model's own, for a reply that was cut off.
+        """
+        if any(name in self._args for name in LIMITS) or not self.provider.cap_replies or not self.price(1, 1):
+            return self._args
+        most = self._facts.max_output_tokens
+        cap = reply_cap(usual, most, self._args.get("reasoning_effort"))
+        return self._args | {self.provider.limit_name: (most or CAP_FACTOR * cap) if full else cap}
+
+    @property
+    def _facts(self) -> ModelFacts:
+        return self._prices.models.get(self.name, ModelFacts())
 
     async def _call(
-        self, messages: list[dict[str, Any]], shape: dict[str, Any] | None, context: Context, calls: Calls
+        self,
+        messages: list[dict[str, Any]],
+        args: dict[str, Any],
+        shape: dict[str, Any] | None,
+        context: Context,
+        calls: Calls,
     ) -> Outcome:
-        extra = self._args if shape is None else {"response_format": shape, **self._args}
+        extra = args if shape is None else {"response_format": shape, **args}
         body = {"model": self._model, "messages": messages, "args": extra}
-        sent, written = self._most_tokens(messages)
+        sent, written = self._most_tokens(messages, args)
         sent += len(json.dumps(shape)) if shape is not None else 0
         bound = None if written is None else self._prices.price(self.name, sent, written)
 
@@ -86,7 +121,7 @@ class ChatModel:
 
         request = Request("chat", self.name, body, context.repeat, context.round)
         row = self._row(messages, extra, bound)
-        return await calls.do(request, perform, bound=bound, tokens=sent, row=row)
+        return await calls.do(request, perform, bound=bound, tokens=sent, row=row, provider=self.provider)
 
     def unbatched(self) -> str | None:
         """Return why its calls cannot be batched, or None; calls without key and price are made at once."""
@@ -119,15 +154,14 @@ class ChatModel:
         lane = BatchLane(self.name.partition("/")[0], endpoint, self._model)
         return BatchRow(lane, self.provider, line, read, fault, most)
 
-    def _most_tokens(self, messages: list[dict[str, Any]]) -> tuple[int, int | None]:
+    def _most_tokens(self, messages: list[dict[str, Any]], args: dict[str, Any]) -> tuple[int, int | None]:
         """Return upper bounds on the tokens of the messages and of the reply."""
-        facts = self._prices.models.get(self.name, ModelFacts())
-        sent = 0
+        facts, sent = self._facts, 0
         for part in (part for message in messages for part in message["content"]):
             # A token is at least one byte; the frame around each part takes a few more.
             sent += 16 + (len(part["text"].encode()) if part["type"] == "text" else facts.image_tokens)
-        limit = next((self._args[name] for name in LIMITS if name in self._args), facts.max_output_tokens)
-        replies = self._args.get("n", 1)  # All of them are paid for.
+        limit = next((args[name] for name in LIMITS if name in args), facts.max_output_tokens)
+        replies = args.get("n", 1)  # All of them are paid for.
         is_bounded = type(limit) is int and type(replies) is int and limit > 0 and replies > 0
         return sent, limit * replies if is_bounded else None
 
@@ -170,8 +204,9 @@ class ChatModel:
         return {"type": "image_url", "image_url": url | ({"detail": part["detail"]} if "detail" in part else {})}
 
     def kind(self, status: int, body: Any) -> Kind:
-        """Return the kind of fault behind an error status."""
-        return kind_of(status, body)
+        """Return the kind of fault behind an error status; a refused description of the shape is not a wrong setup."""
+        kind = kind_of(status, body)
+        return "bad_request" if kind == "setup" and _blames_shape(str(body)) else kind
 
     def told_price(self, raw: Mapping[str, Any]) -> float | None:
         """Return the dollars for a reply: the amount the service reports, else tokens times list price."""
@@ -210,6 +245,23 @@ class ChatModel:
             image = await self._images.get(part["sha256"], part.get("max_side"), part["format"])
         sizes.append({"sha256": part["sha256"], "width": image.width, "height": image.height})
         return self.picture(image, part)
+
+
+def reply_cap(usual: int, most: int | None, effort: Any) -> int:
+    """Return the limit of a reply that Limner sets.
+
+    Args:
+        usual: The usual number of tokens of a reply.
+        most: The most that the model can write, if known.
+        effort: How long the model is told to think, if it is told.
+
+    >>> reply_cap(3000, 128_000, "low"), reply_cap(40, 16_384, None), reply_cap(3000, 8192, None)
+    (13024, 4096, 8192)
+    """
+    thinks = effort is not None or most is None or most > LONG_REPLY
+    thinking = EFFORTS.get(str(effort or USUAL_EFFORT), max(EFFORTS.values())) if thinks else 0
+    cap = max(MIN_CAP, CAP_FACTOR * usual) + thinking
+    return cap if most is None else min(cap, most)
 
 
 def without_nothing(value: Any) -> Any:
@@ -258,9 +310,9 @@ def response_format(mode: str, schema: Mapping[str, Any] | None) -> dict[str, An
     return {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema), "strict": True}}
 
 
-def _blames_shape(fault: Fault) -> bool:
+def _blames_shape(complaint: str) -> bool:
     words = ("response_format", "json_schema", "json_object", "structured", "output_config")
-    return fault.kind in ("bad_request", "setup") and any(word in fault.detail.casefold() for word in words)
+    return any(word in complaint.casefold() for word in words)
 
 
 SAMPLING = {

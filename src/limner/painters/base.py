@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from ..calls import Calls, Fault, Outcome
 from ..core.errors import LostImage
@@ -113,6 +113,15 @@ class Painter(Protocol):
 
     def unpriced(self) -> str | None:
         """Return why the cost of one of its calls is unknown; None if it is known."""
+        ...
+
+
+@runtime_checkable
+class FinishedImages(Protocol):
+    """A painter that draws nothing but hands in finished images, perhaps not for all questions."""
+
+    def lacks(self, question: str) -> bool:
+        """Return whether there is no image for a question."""
         ...
 
 

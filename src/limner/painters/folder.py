@@ -41,9 +41,9 @@ class FolderPainter(FreePainter):
         groups = [files for files in self._folded.values() if len(files) > 1]
         return [[_printable(file.relative_to(self._root)) for file in files] for files in groups]
 
-    def missing(self, ids: Iterable[str]) -> list[str]:
-        """Return the questions without a file."""
-        return [id for id in ids if id not in self._exact and id.casefold() not in self._folded]
+    def lacks(self, question: str) -> bool:
+        """Return whether a question has no file."""
+        return question not in self._exact and question.casefold() not in self._folded
 
     def misnamed(self, wanted: Iterable[str], exam_ids: Iterable[str]) -> list[tuple[str, str]]:
         """Return files probably meant for questions that have none, each with the name it should have.
@@ -54,7 +54,7 @@ class FolderPainter(FreePainter):
         """
         folded_ids = {id.casefold() for id in exam_ids}
         free = [name for name in self._exact if name.casefold() not in folded_ids and len(self._exact[name]) == 1]
-        matches = match_names(self.missing(wanted), free)
+        matches = match_names(filter(self.lacks, wanted), free)
         files = {name: self._exact[name][0].relative_to(self._root) for name in matches}
         return [(files[name].as_posix(), f"{id}{files[name].suffix}") for name, id in matches.items()]
 

@@ -216,7 +216,8 @@ class ApiPainter(ABC):
                 raise
 
         bound = self.prices.bound_for(len(request.images))
-        make = partial(calls.do, call, perform, bound=bound, row=self._row(body, bool(request.images), bound))
+        row = self._row(body, bool(request.images), bound)
+        make = partial(calls.do, call, perform, bound=bound, row=row, provider=self.provider)
         outcome, kept = await call_for_image(make, calls, keeper, self.refetch)
         sent = outcome.payload.get("prompt") or request.prompt
         price = outcome.payload.get("price", outcome.cost)

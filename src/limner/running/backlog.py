@@ -18,6 +18,7 @@ from ..evidence.probe import Probe
 from ..exams import kind
 from ..judges import Judge
 from ..painters import Aspect, Painter, PaintRequest
+from ..painters.base import FinishedImages
 from ..store import Store
 from ..store.markings import Marking, load_markings_by_id, load_outcomes
 from ..store.records import Drawing, drawing_places, known_evidence, load_drawings_by_id, load_evidence
@@ -89,8 +90,12 @@ class Backlog:
         if plan.shard is not None:
             counts = Counter(id(slot.arm) for _, slot in self._wanted_slots())
             return [counts[id(arm)] for arm in plan.arms]
-        each = sum(1 for _ in self.questions)
-        return [each * plan.seeds for _ in plan.arms]
+        return [sum(self._is_drawn(q, arm) for q in self.questions) * plan.seeds for arm in plan.arms]
+
+    def _is_drawn(self, question: Question[Any], arm: Arm) -> bool:
+        """Return whether the arm draws a question; one without a finished image is left out."""
+        painter = arm.painter
+        return self.plan.require_all or not (isinstance(painter, FinishedImages) and painter.lacks(question.id))
 
     def _here(self, id: str) -> bool:
         return self.plan.shard is None or self.plan.shard.has(id)
@@ -108,7 +113,7 @@ class Backlog:
     def _wanted_slots(self) -> Iterator[tuple[str, Slot]]:
         plan = self.plan
         for question in self.questions:
-            for arm in plan.arms:
+            for arm in (arm for arm in plan.arms if self._is_drawn(question, arm)):
                 for seed in range(plan.first_seed, plan.first_seed + plan.seeds):
                     if self._here(id := self._slot_id(question, arm, seed)):
                         yield id, Slot(question, arm, seed, None)

@@ -18,7 +18,7 @@ from ..evidence.probe import Probe
 from ..judges import Judge
 from ..judges import setup_id as setup_id
 from ..painters import Painter, Painting, PaintRequest
-from ..painters.base import FreePainter
+from ..painters.base import FinishedImages, FreePainter
 from ..store.records import Drawing
 from ..strategies import DIRECT_STRATEGY, Strategy, known_options, open_strategy
 from ..strategies.base import OpenModel
@@ -79,6 +79,7 @@ class Plan:
         remeasured: Evidence that is measured even if imported results have a value.
         seeds: Drawings per question and painter.
         repeats: Markings per drawing and judge.
+        require_all: Whether a question without an image in a folder is a failure; otherwise it is left out.
         draw: Whether to draw at all, or mark what the store has.
         first_seed: The seed of the first drawing; the others follow.
         options: The exam's drawing options.
@@ -100,6 +101,7 @@ class Plan:
     concurrency: int = 64
     retry_failed: bool = False
     draw: bool = True
+    require_all: bool = False
     first_seed: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
     budget: float | None = None
@@ -120,6 +122,12 @@ class Plan:
     def arms(self) -> Sequence[Arm]:
         """Every painter with every strategy that it uses."""
         return self.chosen_arms or [Arm(painter) for painter in self.painters]
+
+    def without_image(self, painter: Painter) -> list[str]:
+        """Return the questions for which a painter that hands in finished images has none."""
+        if not isinstance(painter, FinishedImages):
+            return []
+        return [question.id for question in self.exam.questions if painter.lacks(question.id)]
 
     @property
     def models(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,10 +11,31 @@ from dataclasses import dataclass, field
 
 from ..calls import charged_to
 from ..calls.usage import Tally
-from ..core.faults import ASKED_AGAIN, FIX_AND_RERUN
+from ..core.faults import ASKED_AGAIN, CURES
 
 SHOWN = 5
-"""The number of failures reported with their details."""
+"""The most lines about failures."""
+OF_ONE_CAUSE = frozenset({"unreadable", "refusal", "truncated", "timeout", "rate_limit"})
+"""Kinds whose failures have one cause, whatever their details say."""
+LONGEST_DETAIL = 500
+"""The most characters shown of one failure."""
+
+
+@dataclass
+class Cause:
+    """Failures of one cause: the first of them, and their number."""
+
+    kind: str
+    detail: str
+    count: int = 0
+
+    def __str__(self) -> str:
+        """Return what happened, how often, and what to do about it."""
+        times = "" if self.count == 1 else f" {self.count} times, first"
+        retry = "Run the same command again to retry." if self.kind in ASKED_AGAIN else "--retry-failed tries again."
+        detail = self.detail if len(self.detail) <= LONGEST_DETAIL else f"{self.detail[:LONGEST_DETAIL]}…"
+        end = "" if detail.endswith((".", "…")) else "."
+        return " ".join(filter(None, [f"failed{times} ({self.kind}): {detail}{end}", CURES.get(self.kind), retry]))
 
 
 @dataclass(repr=False)
@@ -33,7 +55,7 @@ class Progress:
     stored: int = 0
     not_applicable: int = 0
     failures: Counter[str] = field(default_factory=Counter)
-    details: list[str] = field(default_factory=list)
+    causes: dict[tuple[str, str], Cause] = field(default_factory=dict)
     cut: int = 0
     spent: float = 0.0
     unpriced: int = 0
@@ -54,20 +76,20 @@ class Progress:
         """The number of failed steps that the next run retries by itself."""
         return sum(count for kind, count in self.failures.items() if kind in ASKED_AGAIN)
 
-    def advice(self) -> list[str]:
-        """Return what to do about the failures: those that the next run retries, and those that are kept."""
-        counts_by_retry: dict[bool, list[str]] = {}
-        for kind, count in self.failures.most_common():
-            counts_by_retry.setdefault(kind in ASKED_AGAIN, []).append(f"{count} {kind}")
-        lines = []
-        if True in counts_by_retry:
-            lines.append(
-                f"{_failures(self.asked_again)} not kept ({', '.join(counts_by_retry[True])}). {FIX_AND_RERUN}"
-            )
-        if False in counts_by_retry:
-            kept = _failures(self.failed - self.asked_again)
-            lines.append(f"{kept} kept ({', '.join(counts_by_retry[False])}): add --retry-failed to try again")
+    def failure_lines(self) -> list[str]:
+        """Return the failures by cause, the most frequent first, each with what to do about it."""
+        causes = sorted(self.causes.values(), key=lambda cause: -cause.count)
+        lines = [str(cause) for cause in causes[: SHOWN if len(causes) <= SHOWN else SHOWN - 1]]
+        if rest := causes[len(lines) :]:
+            kinds = ", ".join(dict.fromkeys(cause.kind for cause in rest))
+            lines.append(f"… and {sum(cause.count for cause in rest)} failures of {len(rest)} other causes ({kinds})")
         return lines
+
+    def add_causes(self, other: Progress) -> None:
+        """Add the failures of another run."""
+        self.failures.update(other.failures)
+        for key, cause in other.causes.items():
+            self.causes.setdefault(key, Cause(cause.kind, cause.detail)).count += cause.count
 
     @property
     def settled(self) -> int:
@@ -101,11 +123,11 @@ class Progress:
         if of is not None:
             of.count(question, status, fault, detail, stored=stored)
         if status == "failed":
-            self.failures[fault or "unknown"] += 1
-            if len(self.details) < SHOWN:
-                # Name the question only once.
-                text = detail if detail and detail.startswith(f"{question}: ") else f"{question}: {detail}"
-                self.details.append(f"{fault}: {text}")
+            kind, text = fault or "unknown", (detail or "no reason is known").removeprefix(f"{question}: ")
+            self.failures[kind] += 1
+            pattern = "" if kind in OF_ONE_CAUSE else _pattern(text, question)
+            cause = self.causes.setdefault((kind, pattern), Cause(kind, f"{question}: {text}"))
+            cause.count += 1
         elif status == "not_applicable":
             self.not_applicable += 1
         elif stored:
@@ -140,9 +162,7 @@ class Progress:
     @property
     def money(self) -> str:
         """The amount spent, and the number of calls whose cost is unknown."""
-        text = f"${self.spent:.4f}"
-        if self.unpriced:
-            text += f" + {self.unpriced} unpriced"
+        text = spent_text(self.spent, self.unpriced)
         if self.doubted:
             text += f" ({self.doubted} at their bound: usage not credible)"
         return text
@@ -159,8 +179,28 @@ class Progress:
         return f"<Progress: {' · '.join([*self.counts(), self.money])}>"
 
 
-def _failures(count: int) -> str:
-    return "1 failure is" if count == 1 else f"{count} failures are"
+def spent_text(spent: float, unpriced: int = 0) -> str:
+    """Return an amount of dollars, and the number of calls that have no known price.
+
+    >>> spent_text(0.4849), spent_text(0.0042), spent_text(0.48, 12)
+    ('$0.48', '$0.0042', 'at least $0.48 (12 calls without a known price)')
+    >>> spent_text(0, 1)
+    '1 call without a known price'
+    """
+    amount = f"${spent:.2f}" if spent >= 0.01 or spent <= 0 else f"${spent:.2g}" if spent >= 0.0001 else "under $0.0001"
+    if not unpriced:
+        return amount
+    calls = f"{unpriced} {'call' if unpriced == 1 else 'calls'} without a known price"
+    return f"at least {amount} ({calls})" if spent else calls
+
+
+_PARTICULAR = re.compile(r"\"[^\"]*\"|'[^']*'|(?<![\w:/.])[\w.*-]+(?:/[\w.*-]+)+|\b[0-9a-f]{12,}\b|\d+")
+"""What differs between failures of one cause: quotations, paths, hashes and numbers."""
+
+
+def _pattern(detail: str, question: str) -> str:
+    """Return what the details of failures of one cause have in common."""
+    return _PARTICULAR.sub("*", detail.replace(question, "*"))[:200]
 
 
 def duration(seconds: float) -> str:

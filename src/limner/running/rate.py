@@ -211,7 +211,8 @@ class RatingRunner(EvaluatingRunner):
         if None in images:
             raise Fault("missing", NO_IMAGE)
         shown = self.baseline.shown(self.prompts, slot.question.prompt, *map(str, images))
-        about = Context(self.plan.exam.name, slot.question.id, slot.painter, self.baseline.metric)
+        of = self.plan.exam.name, slot.question.id, slot.painter, self.baseline.metric
+        about = Context(*of, usual=self.baseline.reply_tokens)
         return (await complete_afresh(self.model, shown, self.baseline.contract, about, calls)).value
 
     async def _keep(self, item: RatedItem, value: Any, reason: str | None) -> None:

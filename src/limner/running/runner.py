@@ -92,6 +92,10 @@ class Runner:
             raise UsageError("--change-purse: name the purse with --purse")
         for arm in self.plan.arms:
             arm.strategy.fits(arm.painter)
+            if len(self.plan.without_image(arm.painter)) == len(self.plan.exam.questions) and self.plan.draw:
+                some = ", ".join(question.id for question in self.plan.exam.questions[:3])
+                how = f"`limner exam rename {self.plan.exam.name} {arm.painter.spec.removeprefix('folder/')}` helps"
+                raise UsageError(f"{arm.painter.spec}: no image is named after a question, such as {some}; {how}")
         for participant in self._everyone():
             participant.check()
         if limited and (unpriced := self.unpriced()):

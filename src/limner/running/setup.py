@@ -119,8 +119,8 @@ def make_plan(
     asking, how["options"] = _split(asking, kind, preset)
     how.setdefault("first_seed", preset.get("seed", 0))
     if preset:
-        # A preset asks as the authors did, with exactly the bytes that their release sends.
-        user_settings = user_settings.with_exact_images()
+        # A preset asks as the authors did: the same bytes of pictures, no limit on replies but theirs.
+        user_settings = user_settings.as_released()
 
     def open_one(word: str, own: Mapping[str, Any]) -> Painter:
         own = add_devices(word, own, devices)

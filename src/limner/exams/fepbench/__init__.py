@@ -18,6 +18,7 @@ FEPBENCH = Kind(
     prompts=_HERE / "prompts",
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",
+    download=_HERE / "download.toml",
     read_results=read_results,
     paper=_HERE / "paper",
     studies=_HERE / "studies",

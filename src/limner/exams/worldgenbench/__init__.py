@@ -17,6 +17,7 @@ WORLDGENBENCH = Kind(
     prompts=_HERE / "prompts",
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",
+    download=_HERE / "download.toml",
     paper=_HERE / "paper",
     statistics={"items": lambda question: len(question.rubric.checklist)},
     recipe=_HERE / "recipe",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +14,7 @@ from ...core.evaluator import Evaluator, without_options
 from ...core.exam import Exam
 from ...exams import ExamSource
 from ...running.estimate import total
-from ...running.progress import SHOWN, Progress
+from ...running.progress import Progress
 from ...running.runner import Runner
 from ...running.setup import load_exam_or_data
 from ...scoring import Group
@@ -324,9 +323,11 @@ class RunOutcome:
 
     @property
     def failures(self) -> Progress:
-        """The failures of all steps together, with details of some."""
-        details = [detail for part in self.progress for detail in part.details]
-        return Progress(failures=sum((part.failures for part in self.progress), Counter()), details=details[:SHOWN])
+        """The failures of all steps together."""
+        together = Progress()
+        for part in self.progress:
+            together.add_causes(part)
+        return together
 
     def total(self, name: str) -> Any:
         """Return the sum of a number over all steps."""

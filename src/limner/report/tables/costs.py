@@ -12,7 +12,7 @@ from ...core.catalogue import ModelFacts, PainterFacts, state_of, successor_of
 from ...core.settings import Settings
 from ...running.estimate import Estimate, Spent, total
 from ...running.plan import Shard
-from ...running.progress import duration
+from ...running.progress import duration, spent_text
 from ...store import now
 from .model import MISSING, Table, simple_table
 
@@ -48,7 +48,8 @@ def spend_table(store: str, by: Sequence[str], groups: Sequence[Spent]) -> Table
             f"{doubted} {'reply reports' if doubted == 1 else 'replies report'} a usage that is not credible: "
             "counted at the most it can have cost"
         )
-    title = f"spent in {store}: ${sum(group.dollars for group in groups):.4f}"
+    dollars, unknown = (sum(getattr(group, name) for group in groups) for name in ("dollars", "unpriced"))
+    title = f"spent in {store}: {spent_text(dollars, unknown)}"
     return simple_table(title, heads, rows, notes, names=len(by))
 
 
