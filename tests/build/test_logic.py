@@ -172,9 +172,9 @@ PRINTED: tuple[tuple[Level, str, tuple[str, ...]], ...] = (
 
 
 def wordings(level: Level, question: str, options: tuple[str, ...]) -> list[str]:
-    draft = DraftQuestion(
-        question=question, options=dict(zip("ABCD", options, strict=False)), correct_option="A", rationale="r"
-    )
+    letters = dict(zip("ABCD", options, strict=False))
+    body = {"question": question, "options": letters, "correct_option": "A", "rationale": "r"}
+    draft = DraftQuestion.model_validate(body)
     return list(banned(draft, level, LogicGraph.model_validate(TIDE.graph), RULES.questions))
 
 
