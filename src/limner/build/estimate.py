@@ -1,6 +1,6 @@
 """Estimates of what a build will cost: for each step from its own calls so far, or from its prompt, items and pictures.
 
-The upper bound assumes that earlier steps drop no more items, and holds in 19 of 20 runs.
+The upper bound assumes that earlier steps drop no more items.
 """
 
 from __future__ import annotations
@@ -140,18 +140,6 @@ def measured_cost(store: Store, build: str, step: str, target: str) -> ItemCost 
         return None
     sent, written = (sum(float(row[n] or 0) for row in rows) / len(costs) for n in (2, 3))
     return ItemCost(sent, written, fmean(costs), variance(costs) if len(costs) > 1 else fmean(costs) ** 2, len(costs))
-
-
-def spent_by_step(store: Store, build: str) -> dict[str, float]:
-    """Return the dollars that each step has spent in all runs, also on items that it no longer has."""
-    query = (
-        sa.select(calls.c.painter, sa.func.sum(attempts.c.cost))
-        .select_from(calls.join(attempts, attempts.c.call == calls.c.key))
-        .where(calls.c.exam == purpose_of(build))
-        .group_by(calls.c.painter)
-    )
-    with store.reading() as connection:
-        return {str(step): float(cost) for step, cost in connection.execute(query) if step and cost is not None}
 
 
 def empty_sources(builder: Builder, counts: Sequence[StepCount]) -> list[str]:
