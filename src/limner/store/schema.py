@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from ..core.errors import StoreError
 
-VERSION = 2
+VERSION = 1
 """The version of the tables, increased by every change after a release; other versions are refused."""
 metadata = MetaData()
 meta = Table(
