@@ -1,13 +1,17 @@
 """Steps of FLUX-Reason's training at full size with random weights, beside diffusers' own example of LoRA training.
 
-Needs a GPU. `python -m benchmarks.train_flux ours --set recompute=0.5` trains our way, `… example FILE` runs diffusers'
+Needs a GPU. `python -m benchmarks.train_flux ours --fast` trains our way, `… example FILE` runs diffusers'
 `train_dreambooth_lora_flux.py` on the same weights, pictures and settings. Each prints seconds a step (median,
 the first `WARM` left out), the peak of memory and the losses.
+
+`python -m benchmarks.train_flux times` needs no GPU: it trains a tiny FLUX with every way of sampling noise levels, and
+prints the loss on held-out samples at the noise levels of drawing.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import runpy
 import statistics
@@ -15,6 +19,7 @@ import sys
 import tempfile
 import time
 import types
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,6 +27,8 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image
+
+from limner.train.settings import FAST
 
 SAMPLES, WARM = 6, 4
 WORDS = "The roots take water up and the leaves give it back to the air. "
@@ -125,19 +132,17 @@ def ours(given: dict[str, str], cached: bool) -> None:
             pipe, "random", read_samples(write_samples(folder / "data")), parse(given), folder / "out", cache, 10**9,
             say=lambda _: None,
         )  # fmt: skip
-        if not cached:
-            for part in ("vae", "text_encoder", "text_encoder_2"):
-                getattr(pipe, part).to("cuda")
         log = trainer._log
 
-        def timed(step: int, loss: float) -> None:
+        def timed(step: int, numbers: Mapping[str, float]) -> None:
             torch.cuda.synchronize()
             TIMES.append(time.perf_counter())
-            LOSSES.append(loss)
-            log(step, loss)
+            LOSSES.append(numbers["loss"])
+            log(step, numbers)
 
         trainer._log = timed  # type: ignore[method-assign]
-        trainer._save = lambda step: None  # type: ignore[method-assign]
+        for name in ("_save", "_finish"):
+            setattr(trainer, name, lambda *_: None)
         trainer.train()
 
 
@@ -202,23 +207,87 @@ def example(file: Path, given: dict[str, str]) -> None:
             runpy.run_path(str(file), run_name="__main__")
 
 
+COLOURS = {"red": (220, 30, 30), "blue": (30, 30, 220), "green": (20, 160, 60), "black": (10, 10, 10)}
+PARTS = {
+    "top": (slice(0, 8), slice(0, 16)),
+    "left": (slice(0, 16), slice(0, 8)),
+    "middle": (slice(4, 12), slice(4, 12)),
+}
+
+
+def write_combinations(folder: Path) -> Path:
+    """Write samples of two coloured parts each, so that held-out ones combine what others show."""
+    (folder / "images").mkdir(parents=True)
+    rows = []
+    halves = [(colour, part) for colour in COLOURS for part in PARTS]
+    for n, pair in enumerate((one, other) for one in halves for other in halves if one[1] != other[1]):
+        pixels = np.full((16, 16, 3), 255, np.uint8)
+        for colour, part in pair:
+            pixels[PARTS[part]] = COLOURS[colour]
+        Image.fromarray(pixels).save(folder / f"images/{n}.png")
+        words = " then ".join(f"{part} {colour}" for colour, part in pair)
+        rows.append(
+            {"id": f"s{n}", "level": "PhD", "discipline": "Biology", "concept": words, "prompt": f"Draw {words}.",
+             "image": f"images/{n}.png", "trace": words, "final_prompt": words}
+        )  # fmt: skip
+    (folder / "train.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return folder
+
+
+def times(given: dict[str, str], repeats: int) -> None:
+    """Train a tiny FLUX that shifts the noise levels of 16 pixels as FLUX.1 [dev] shifts those of 1,024."""
+    from tests.train.conftest import make_flux
+    from tests.train.test_trainer import EVERYWHERE
+
+    from limner.core.training import read_samples
+    from limner.train.settings import parse
+    from limner.train.trainer import LOG, Trainer
+
+    torch.set_num_threads(1)
+    usual = {"steps": "200", "size": "16", "tokens": "64", "rank": "32", "alpha": "32", "batch": "8", "accumulate": "1",
+             "learning_rate": "0.005", "warmup": "20", "schedule": "cosine", "recompute": "0", "held_out": "0.25",
+             "modules": ",".join(EVERYWHERE)}  # fmt: skip
+    with tempfile.TemporaryDirectory() as place:
+        samples = read_samples(write_combinations(Path(place) / "data"))
+        ways = list(itertools.product(("uniform", "logit-normal"), ("resolution", "none")))
+        ends: dict[tuple[str, str], list[float]] = {way: [] for way in ways}
+        for seed, way in itertools.product(range(repeats), ways):
+            pipe, out = make_flux(wide=True), Path(place) / f"{'-'.join(way)}-{seed}"
+            own = {"time_sampling": way[0], "shift": way[1], "seed": str(seed)}
+            settings = parse(usual | given | own)
+            trainer = Trainer(pipe, "tiny", samples, settings, out, Path(place) / "cache", say=lambda _: None)
+            trainer.held_out = list(trainer.held_out) * 8
+            trainer.train()
+            ends[way].append(json.loads((out / LOG).read_text("utf-8").splitlines()[-1])["held-out loss"])
+            print(f"seed {seed}, {way[0]}, shift {way[1]}: {ends[way][-1]:.4f}", flush=True)
+        for way, losses in ends.items():
+            print(f"{way[0]}, shift {way[1]}: mean {statistics.mean(losses):.4f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("way", choices=["ours", "example"])
+    parser.add_argument("way", choices=["ours", "example", "times"])
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--fast", action="store_true")
     parser.add_argument("--no-cache", action="store_true")
+    parser.add_argument("--repeats", type=int, default=3)
     words = parser.parse_args()
+    chosen = dict(word.split("=", 1) for word in words.set)
+    if words.way == "times":
+        times(chosen, words.repeats)
+        return
     # Its gradients are not finite here (torch 2.11, H200, 6,144 tokens), whoever trains.
     torch.backends.cuda.enable_cudnn_sdp(False)
-    given = {"steps": "16", "accumulate": "1", "warmup": "0"} | dict(word.split("=", 1) for word in words.set)
+    given = {"steps": "16", "accumulate": "1", "warmup": "0", "held_out": "0"} | (FAST if words.fast else {})
+    given |= {"time_sampling": "logit-normal", "shift": "none"} | chosen  # As the example samples.
     if words.way == "ours":
         ours(given, not words.no_cache)
     else:
         example(words.file, given)
     each = [after - before for before, after in zip(TIMES[WARM:], TIMES[WARM + 1 :], strict=False)]
     found = {
-        "way": words.way, "set": words.set, "cached": not words.no_cache, "steps": len(each),
+        "way": words.way, "set": given, "cached": not words.no_cache, "steps": len(each),
         "seconds a step": round(statistics.median(each), 4), "steps a second": round(1 / statistics.median(each), 4),
         "peak GB": round(torch.cuda.max_memory_allocated() / 1e9, 1), "mean loss": round(statistics.mean(LOSSES), 4),
         "losses": [round(loss, 4) for loss in LOSSES[:5]],

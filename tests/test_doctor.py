@@ -64,10 +64,10 @@ def test_existing_store_is_reported_with_version(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_ocr")
 def test_store_of_another_version_is_bad(tmp_path: Path) -> None:
-    set_version(str(tmp_path), "2")
+    set_version(str(tmp_path), str(VERSION + 1))
     check = found(tmp_path)["store"]
     assert check.state == "bad"
-    assert "has version 2, and this Limner reads only version" in check.detail
+    assert f"has version {VERSION + 1}, and this Limner reads only version" in check.detail
 
 
 @pytest.mark.usefixtures("no_ocr")

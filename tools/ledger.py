@@ -5,10 +5,14 @@ A ledger has a section for each way of asking that a paper prints or a release h
 carries it, and the words there that do, in backticks. Under ``### Rules`` the facts are rules of the authors' prompt,
 under ``### Ours`` what stands in our templates beyond that. The words are a line of the template or a part of one. No
 two rows share a word, and every word of the templates belongs to a row, so a rule cannot go, nor come, unseen.
+
+``facts.csv`` beside them lists the rules that the sources have, whether ours has each (yes or no), and the rule of the
+ledger that carries it, or the reason why none does.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -114,11 +118,25 @@ def uncited(section: LedgerSection, texts: Mapping[str, str]) -> Iterator[str]:
                 yield f"{name}: {' '.join(line.split())}"
 
 
+def facts(name: str) -> list[dict[str, str]]:
+    """Return the facts that the sources have of an exam's prompt."""
+    with (FOLDER / "facts.csv").open(encoding="utf-8", newline="") as file:
+        return [row for row in csv.DictReader(file) if row["exam"] == name]
+
+
+def unplaced(sections: list[LedgerSection], listed: list[dict[str, str]]) -> list[str]:
+    """Return the facts that no rule of the ledger carries, and those left out without a reason."""
+    rules = {row.fact for section in sections for row in section.rules}
+    placed = {"yes": lambda where: where in rules, "no": bool}
+    return [row["fact"] for row in listed if not placed[row["ours"]](row["rule or reason"])]
+
+
 def problems(exam: Kind[Any], text: str) -> list[str]:
     """All that is wrong with an exam's ledger."""
     sections, found = read(text), list[str]()
     if not any(section.rules for section in sections):
         return [f"{exam.name}: no rules"]
+    found += [f"{exam.name}: {fact!r} has no place in the prompt" for fact in unplaced(sections, facts(exam.name))]
     for section in sections:
         texts = texts_of(exam, section)
         said = {"is lost": lost, "stands behind another's words": shared}

@@ -219,6 +219,7 @@ def table(
     on: str = "common",
     section: str | None = None,
     study: str | None = None,
+    full: bool = False,
     **which: Any,
 ) -> Table:
     """Return a table of a benchmark's paper: the published figures with those of a store beside them.
@@ -233,13 +234,14 @@ def table(
         on: The questions a store's painters are compared on: ``common`` or ``all``.
         section: Of a table with sections, only this one.
         study: Compare judges with the people of this study.
+        full: Whether to show the release's boards too, and intervals in all columns.
         **which: ``painters``, ``without``, ``judges``, ``variant``, …; see `limner.groups`.
     """
     from .report.paper import TableChoice, build, find
 
     layout = find(name)
     how: dict[str, Any] = {"exam": exam, "section": section, "study": study, "on": on, "reading": reading}
-    choice = TableChoice(published, intervals, which=which, **how)
+    choice = TableChoice(published, intervals, which=which, full=full, **how)
     try:
         with using_store(DEFAULT if store is None else store) as opened:
             return build(layout, opened, choice)

@@ -155,11 +155,12 @@ def _settings() -> Check:
 
     providers = settings.load().providers
     have = [name for name, p in providers.items() if p.key_env and os.environ.get(p.key_env)]
-    lack = [f"{name} ({p.key_env})" for name, p in providers.items() if p.key_env and name not in have]
-    lines = [f"keys set for: {', '.join(have) or 'none'}"]
-    if lack:
-        lines.append(f"not for: {', '.join(lack)}")
-    return Check("settings", "ok" if have else "note", "; ".join(lines))
+    lack = [p.key_env for name, p in providers.items() if p.key_env and name not in have]
+    if not have:
+        some = f"set one of {', '.join(lack[:3])}, …" if lack else "limner.toml names no service"
+        return Check("settings", "note", f"no key of a service is set; to draw or judge with a service, {some}")
+    lacking = f"; not for: {', '.join(lack)}" if lack else ""
+    return Check("settings", "ok", f"keys set for: {', '.join(have)}{lacking}")
 
 
 def _own_services() -> Check:

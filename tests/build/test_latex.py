@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from PIL import Image
 import limner
 from limner.core.errors import DataError, UsageError
 from limner.core.images import BadImage
+from limner.core.prompts import strip_latex
 from limner.exams.aibench.recipe import latex_figures as figures
 from limner.exams.aibench.recipe import latex_sources as sources
 from limner.exams.aibench.recipe.latex_figures import check_pdf, first_page, method_section, rank_figures, sections
@@ -335,3 +337,34 @@ def test_overpic_is_seen_and_tikz_is_named() -> None:
     found = rank_figures(document, document, ["figs/pipeline.png"], RULES.figures)
     assert [(one.file, one.why_not is None) for one in found] == [("figs/pipeline.png", True), ("TikZ figure 2", False)]
     assert "drawn with TikZ" in str(found[1].why_not)
+
+
+FLOODS = (r"\iffalse ", r"\iftrue a\else ", r"\begin{comment}", r"\cite[", r"\begin{figure}", r"\includegraphics[")
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_floods_are_read_in_linear_time(flood: str) -> None:
+    """Four times as much text takes about four times as long, not sixteen times."""
+
+    def seconds(times: int) -> float:
+        began = time.process_time()
+        strip_latex(without_comments(flood * times))
+        return time.process_time() - began
+
+    assert seconds(16_000) < 0.2 + 8 * seconds(4_000)
+    assert seconds(16_000) < 2.0
+
+
+def test_conditions_are_resolved_at_any_depth() -> None:
+    text = r"a\iffalse b\ifx c\else d\fi\else e\iftrue f\else g\fi\fi h\iffalse i"
+    assert without_comments(text) == r"a e f h\iffalse i"
+
+
+def test_archive_with_large_header_is_refused(tmp_path: Path) -> None:
+    """A name of gigabytes would be read into memory before the file it belongs to."""
+    member = tarfile.TarInfo("name")
+    member.type, member.size = tarfile.GNUTYPE_LONGNAME, 2**31
+    paper = tmp_path / "paper.tar.gz"
+    paper.write_bytes(gzip.compress(member.tobuf() + bytes(2**20)))
+    with pytest.raises(DataError, match="a header of 2,147,483,648 bytes; the limit is 1,048,576"):
+        read_source(paper, "paper")

@@ -111,7 +111,8 @@ def test_leases_are_renewed_while_a_call_is_in_flight(store: Store, monkeypatch:
         async with Calls(store) as running:
             await running.do(REQUEST, perform)
 
-    monkeypatch.setattr("limner.calls.journal.now", lambda: time_now)
+    monkeypatch.setattr("limner.store.store.now", lambda: time_now)
+    monkeypatch.setattr(store, "check_clock", lambda: None)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     asyncio.run(run())
     assert set(slept) == {LEASE_S / 4}
@@ -145,7 +146,8 @@ def test_failed_lease_renewal_does_not_stop_later_ones(store: Store, monkeypatch
         async with Calls(store) as running:
             await running.do(REQUEST, perform)
 
-    monkeypatch.setattr("limner.calls.journal.now", lambda: time_now)
+    monkeypatch.setattr("limner.store.store.now", lambda: time_now)
+    monkeypatch.setattr(store, "check_clock", lambda: None)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     asyncio.run(run())
 

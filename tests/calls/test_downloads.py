@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import io
 import json
+import tracemalloc
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
 
 from limner.calls import Fault, downloads
+from limner.calls.batch_services import CHAT_ENDPOINT as OPENAI
+from limner.calls.batch_services import GEMINI_ENDPOINT as GEMINI
+from limner.calls.batch_services import RemoteBatch, most_result_bytes, open_batches
 from limner.calls.downloads import fetched_lines, upload_in_pieces
+from limner.calls.http import exchange
+from limner.calls.journal import BatchLane
+from limner.core.settings import Provider
 from tests.fakes.misbehaving import Answer, Misbehaving, Seen
 
 ROWS = [{"key": f"c{n}", "text": "é" * n} for n in range(40)]
@@ -84,3 +94,48 @@ def test_file_is_uploaded_in_pieces_and_only_to_same_host(monkeypatch: pytest.Mo
     with Misbehaving(behave) as server, pytest.raises(Fault, match="does not follow"):
         send(server)
     assert len(server.seen) == 1
+
+
+BOMB = gzip.compress(bytes(2**26))
+"""A megabyte would do, but 64 make it visible when they are unpacked."""
+
+
+def test_body_of_error_is_read_with_cap() -> None:
+    """An error that unpacks to gigabytes must not fill the memory, wherever it arrives."""
+    answer = Answer(BOMB, 400, {"Content-Encoding": "gzip"})
+    sends: tuple[Callable[[str], Any], ...] = (
+        lambda url: upload_in_pieces(url, {}, {}, io.BytesIO(b"{}"), 2, "application/jsonl"),
+        lambda url: exchange("GET", url, headers={}),
+        lambda url: anext(fetched_lines(url, {})),
+    )
+    with Misbehaving(lambda _: answer) as server:
+        for send in sends:
+            tracemalloc.start()
+            with pytest.raises(Fault, match="400: "):
+                asyncio.run(send(f"http://{server.host}/f"))
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert peak < 16 * 2**20
+
+
+def test_results_and_list_without_end_are_refused() -> None:
+    """A file of results is limited by the number of calls, a list of batches by the number of pages."""
+
+    def behave(seen: Seen) -> Answer:
+        if "/batches" not in seen.path:
+            return Answer(b"{}\n" * 2**10 for _ in count())
+        page = {"data": [{"id": str(seen.number)}], "has_more": True, "nextPageToken": str(seen.number)}
+        return Answer(json.dumps(page).encode())
+
+    with Misbehaving(behave) as server:
+        for shape, facts in (("openai", OPENAI), ("gemini", GEMINI)):
+            lane = BatchLane("s", facts, "m")
+            batch = {"shape": shape, "share": 0.5, "calls": 10, "bytes": 2**20}
+            provider = Provider.model_validate({"base_url": f"http://{server.host}", "batch": batch})
+            service = open_batches("s", provider)
+            with pytest.raises(Fault, match="lists more than 10,000 batches"):
+                asyncio.run(service.find("tag", 0.0))
+            remote = RemoteBatch("b", "completed", None, {"output_file_id": "f", "response": {"responsesFile": "f"}})
+            with pytest.raises(Fault, match="the results are over"):
+                asyncio.run(anext(service.replies(remote, 2**16)))  # type: ignore[arg-type]
+            assert most_result_bytes(lane, 1) < 2**27

@@ -66,6 +66,19 @@ def test_purse_is_created_once_and_reported(store: Store) -> None:
     assert sums(store) == (25.0, 0.0, 0.0)
 
 
+@pytest.mark.parametrize("outcome", [Result({}, 2.0), Fault("server", "odd", cost=2.0)])
+def test_call_beyond_its_reserve_stops_the_run_and_shows_in_purse(store: Store, outcome: Result | Fault) -> None:
+    open_purse(store, "week", 25.0)
+    with pytest.raises(BudgetReached, match=rf"{TARGET} reports \$2\.0000 for a call that can cost \$0\.2500 at most"):
+        ask(journal(store), 1, outcome)
+    (state,) = read_purses(store)
+    assert (state.spent, state.beyond, state.reserved) == (2.0, 1.75, 0.0)
+    with store.reading() as connection:
+        assert connection.scalar(sa.select(calls.c.status)) in ("done", "failed")
+    # Without a limit nothing is reserved, and a price list that is out of date stops nothing.
+    assert ask(Calls(store), 2, Result({}, 2.0)).cost == 2.0
+
+
 def test_different_limit_is_refused_without_change_purse(store: Store) -> None:
     open_purse(store, "week", 25.0)
     with pytest.raises(UsageError, match=r"'week' has a limit of \$25, not \$30; leave out --budget .* --change-purse"):
@@ -236,7 +249,8 @@ def test_unexpected_charge_for_free_call_counts(store: Store) -> None:
     open_purse(store, "week", 1.0)
     ask(journal(store), 0, Result({}, 0.0), bound=0.0)
     assert sums(store) == (1.0, 0.0, 0.0)
-    ask(journal(store), 1, Result({}, 0.875), bound=0.0)
+    with pytest.raises(BudgetReached, match=r"can cost \$0\.0000 at most"):
+        ask(journal(store), 1, Result({}, 0.875), bound=0.0)
     assert sums(store) == (1.0, 0.875, 0.0)
     with pytest.raises(BudgetReached):
         ask(journal(store), 2)
@@ -253,7 +267,8 @@ def test_repeated_write_counts_once(store: Store, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(store, "awrite", twice)
     ask(journal(store), 0, Fault("network", "dropped", cost=None), Result({}, 0.125), bound=0.5)
-    ask(journal(store), 1, Result({}, 0.75), bound=0.0)
+    with pytest.raises(BudgetReached):
+        ask(journal(store), 1, Result({}, 0.75), bound=0.0)
     with pytest.raises(Fault):
         ask(journal(store, tries=1), 2, Fault("server", "busy", cost=0.0))
     assert sums(store) == (2.0, 0.5 + 0.125 + 0.75, 0.0)

@@ -139,7 +139,7 @@ def test_corrupt_page_is_reported_in_one_message(world: ExamRun, command: str, t
 def test_doctor_reports_corrupt_page(world: ExamRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("limner.doctor._ocr", lambda: Check("OCR", "ok", "not looked at"))
     world.run()
-    assert "store opens" in limner("doctor", "--store", "store", code=None).out
+    assert "store opens" in limner("doctor", "--all", "--store", "store", code=None).out
     corrupt(world.store / "limner.db", "drawings")
     result = limner("doctor", "--store", "store", code=1)
     (line,) = (line for line in result.out.splitlines() if " store: " in line)

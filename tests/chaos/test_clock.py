@@ -29,16 +29,15 @@ class Service:
 
 def set_clock(patch: pytest.MonkeyPatch, seconds: float) -> None:
     """From now on it is so many seconds since 1970 for whatever is stored."""
-    for module in ("calls.journal", "calls.claims"):
-        patch.setattr(f"limner.{module}.now", lambda: seconds, raising=False)
+    patch.setattr("limner.store.store.now", lambda: seconds)
 
 
 FAILING = """
 import asyncio, sys
-from limner.calls import journal
 from limner.calls import Calls, Fault, Request
 from limner.store import Store
-journal.now = lambda: 2_000_000.0
+from limner.store import store as store_module
+store_module.now = lambda: 2_000_000.0
 async def perform(_attempt):
     raise Fault("server", "down")
 with Store(sys.argv[1]) as store:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,15 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.calls import Budget, BudgetReached, Calls
+from limner.calls import Budget, BudgetReached, Calls, Fault
+from limner.calls.rate_limit import Limits
 from limner.calls.usage import bill, reported_dollars, reported_tokens
 from limner.core.asks import Text
 from limner.running.estimate import mean_use, spent
 from limner.store import Store
 from limner.store.schema import attempts
 from tests.chaos.asking import CONTEXT, ask, chat, paint
-from tests.fakes.misbehaving import Misbehaving, chat_reply, says
+from tests.fakes.misbehaving import Answer, Misbehaving, chat_reply, says
 from tests.fakes.misbehaving import chat as chat_service
 from tests.support import picture
 
@@ -83,6 +85,36 @@ def test_budget_holds_despite_implausible_usage(store: Store, usage: Any) -> Non
     assert budget.spent == pytest.approx(1.0)
 
 
+LONG = "Mark the drawing by every point of the rubric, and give a reason for each mark. " * 5
+LOW: list[Any] = [
+    {"prompt_tokens": 1, "completion_tokens": 0},
+    {"prompt_tokens": 90, "completion_tokens": 0},
+    {"prompt_tokens": 90, "completion_tokens": 90, "cost": 0},
+]
+
+
+@pytest.mark.parametrize("error", [None, {"code": 500, "message": "try again"}])
+@pytest.mark.parametrize("usage", LOW, ids=lambda usage: json.dumps(usage)[:60])
+def test_usage_below_what_was_sent_and_received_is_priced_at_bound(store: Store, usage: Any, error: Any) -> None:
+    """An error inside a reply with status 200 has no text, so only its prompt is checked."""
+    reply = chat_reply(LONG, usage) if error is None else {"error": error, "usage": usage}
+    with Misbehaving(lambda _seen: says(reply)) as server, suppress(Fault):
+        ask(store, server.url, LONG)
+    (row,) = rows(store)
+    believed = error is not None and usage == LOW[1]
+    assert row.cost == pytest.approx(0.09 if believed else (16 + len(LONG) + 100) * 1000 / 1e6)
+    assert bool(row.doubt) is not believed
+
+
+def test_painter_that_reports_no_tokens_is_priced_at_bound(store: Store) -> None:
+    image = base64.b64encode(picture(3)).decode()
+    usage = {"input_tokens": 40, "output_tokens": 0}
+    with Misbehaving(lambda _seen: says({"data": [{"b64_json": image}], "usage": usage})) as server:
+        paint(store, server.url, "openai-images")
+    (row,) = rows(store)
+    assert (row.cost, bool(row.doubt)) == (0.5, True)
+
+
 @pytest.mark.parametrize(
     "usage", [{"input_tokens": -5, "output_tokens": 9}, {"input_tokens": 5, "output_tokens": 1e300}]
 )
@@ -120,3 +152,21 @@ def test_spend_reports_number_of_implausible_replies(tmp_path: Path, capsys: pyt
         ask(store, server.url)
         output = plain(spend_table("s", ("kind",), spent(store, ("kind",))))
     assert "1 reply reports a usage that is not credible: counted at the most it can have cost" in output
+
+
+def test_request_with_unknown_outcome_is_repeated_under_same_key(store: Store) -> None:
+    """The first reply is lost, the second is an error: only the third request may be answered anew."""
+    answers = iter([Answer(b"{", end="reset", declared=9), says({"error": "busy"}, 500), says(chat_reply("fine"))])
+    limits = {"fake": Limits(idempotency_header="Idempotency-Key")}
+
+    async def run(url: str) -> None:
+        calls = Calls(store, tries=2, limits=limits)
+        calls._wait = lambda _tries: 0.0
+        await chat(store, url).turn((Text("Mark it."),), (), CONTEXT, calls)
+
+    with Misbehaving(lambda _seen: next(answers)) as server:
+        with pytest.raises(Fault):
+            asyncio.run(run(server.url))
+        asyncio.run(run(server.url))
+    first, second, third = (seen.headers["idempotency-key"] for seen in server.seen)
+    assert first == second != third

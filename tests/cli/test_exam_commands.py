@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from limner.exams import SHIPPED
 from limner.exams.genexam import GENEXAM
+from limner.exams.key import PAINTERS
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import released_rows, verdicts, write_replay, write_results
 from tests.support import picture
@@ -80,6 +82,10 @@ def test_doctor_command(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(doctor, "_ocr", lambda: Check("OCR", "ok", "reads"))
     out = limner("doctor").out
+    assert "  ok  python, store, file system, disk, OCR" in out
+    assert "worldgenbench" not in out
+    assert {check["name"] for check in limner("doctor", "--format=json").json()} > {"store", "OCR"}
+    out = limner("doctor", "--all").out
     assert "  ok  store: limner-store does not exist yet; the first run creates it" in out
     monkeypatch.setattr(doctor, "_ocr", lambda: Check("OCR", "bad", "blind"))
     assert " bad  OCR: blind" in limner("doctor", code=1).out
@@ -89,12 +95,17 @@ def test_doctor_command(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_demo_command() -> None:
     output = limner("demo").out
-    for name in SHIPPED:
-        assert re.search(rf"^│ {name} +│ 1 │ +\d+% │ +100% │ +\d?\d% │ +\d?\d% │$", output, re.MULTILINE), output
-        assert f"\n{name}: " in output
-    assert "the right drawing 100%, another question's drawing 0%, a blank sheet 0%." in output
-    assert "What this shows" in output
+    for painter in PAINTERS:
+        assert re.search(rf"^│ {painter} +│( +\d+\.\d+ │){{{len(SHIPPED) + 1}}}$", output, re.MULTILINE), output
+    assert "Every exam ranks the painters as anyone would: the right drawings first, a blank sheet last" in output
+    assert "genexam strict gives the same score to: one part missing, one label wrong, two labels swapped" in output
+    assert re.search(r"The OCR examiner, .* decides \d+% of the criteria .* agrees with the key on \d+\.\d%", output)
     assert Path("demo-store", "limner.db").is_file()
     assert f"Site:    {Path('demo-site', 'index.html').absolute()}" in output
     assert Path("demo-site", "index.html").is_file()
-    assert "Sample_Biology_1" in limner("show", "sample/genexam", "Sample_Biology_1", "--store", "demo-store").out
+    commands = re.findall(r"^(?:Next:)? +limner (.+--store demo-store)$", output, re.MULTILINE)
+    answers = [limner(*shlex.split(command)).out for command in commands]
+    assert len(answers) == 3
+    assert "1     │ reference" in answers[0]
+    assert "reference is better" in answers[1]
+    assert "'Antenna' is written in place of 'Filament'" in answers[2]

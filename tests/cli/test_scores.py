@@ -47,6 +47,10 @@ def test_scores_as_table(marked: Marked) -> None:
     assert f"genexam · judge {marked.judge} (not examined) · reading careful" in out
     assert "compared on the 3 questions that all painters have" in out
     assert "1 missing" in out
+    assert "variant release" not in out
+    assert "strict by difficulty" in out
+    words = ("--by", "difficulty", "--detail", "--notes")
+    out = limner("scores", "genexam", "--store", marked.store, *words).out
     assert "variant release, options reference=image" in out
     assert "one by difficulty · on the 3 common questions" in out
     assert "two by difficulty" in out

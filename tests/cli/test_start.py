@@ -15,8 +15,7 @@ import pytest
 import limner as package
 from limner.cli import COMMANDS
 from limner.cli import limner as group
-from limner.cli.demo import NOTES
-from limner.cli.options import OTHER_SECTION, SectionedCommand, _load_help
+from limner.cli.options import OWN_SECTION, SectionedCommand, _load_help
 from tests.cli.invoke import limner
 from tests.docs.blocks import ROOT
 
@@ -93,7 +92,7 @@ def test_closed_stdout_ends_command_quietly(tmp_path: Path) -> None:
     assert (started.wait(timeout=60), err) == (1, b"")
 
 
-LONG = ("run", "draw", "mark", "scores", "compare", "agree", "table", "plot", "report")
+LONG = ("run", "draw", "mark", "estimate", "scores", "compare", "agree", "table", "plot", "report")
 EXAMPLES = [(about, words) for each in _load_help()["examples"].values() for about, words in each.items()]
 
 
@@ -110,8 +109,8 @@ def test_all_long_commands_have_sections_and_examples() -> None:
 
 @pytest.mark.parametrize("name", LONG)
 def test_every_option_is_in_one_section(name: str) -> None:
-    output = limner(name, "--help").out
-    assert OTHER_SECTION not in output, "an option that no section of help.toml names"
+    output = limner(name, "--help-all").out
+    assert f"\n{OWN_SECTION}:" not in output, "an option that no section of help.toml names"
     body = output.partition("\nExamples:")[0]
     for param in command(name).params:
         if isinstance(param, click.Option) and not param.hidden:
@@ -120,8 +119,18 @@ def test_every_option_is_in_one_section(name: str) -> None:
     assert output.index("\nStore and output:") < output.index("\nExamples:")
 
 
+def test_help_leaves_out_what_few_people_need() -> None:
+    everyday, everything = (limner("run", word).out for word in ("--help", "--help-all"))
+    for option in ("--painter ", "--judge ", "--budget ", "--help-all"):
+        assert option in everyday
+        assert option in everything
+    for option in ("--ray ", "--shard ", "--purse NAME", "--painter-arg "):
+        assert option not in everyday
+        assert option in everything
+
+
 def test_sections_name_only_existing_options() -> None:
-    there = {param.name for name in LONG for param in command(name).params} | {"_click_default_help"}
+    there = {param.name for name in LONG for param in command(name).params} | {"_click_default_help", "help_all"}
     named = [name for names in _load_help()["sections"].values() for name in names]
     assert set(named) <= there
     assert len(named) == len(set(named))
@@ -156,6 +165,5 @@ def test_docs_points_to_list_if_page_is_unknown() -> None:
 def test_every_page_named_in_messages_exists() -> None:
     files = [path for kind in ("*.py", "*.toml") for path in (ROOT / "src").rglob(kind)]
     named = {page for path in files for page in REFERENCE.findall(Path(path).read_text("utf-8"))}
-    assert REFERENCE.findall(NOTES) == ["tutorial"]
-    assert "training" in named
+    assert {"training", "tutorial"} <= named
     assert named <= set(limner("docs", "--list").out.split())

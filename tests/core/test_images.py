@@ -7,6 +7,8 @@ import base64
 import io
 import random
 import struct
+import subprocess
+import sys
 import threading
 import warnings
 import zlib
@@ -27,10 +29,12 @@ from limner.core.images import (
     ImageInfo,
     PreparedImage,
     Preparer,
+    check_whole,
     decode,
     inspect,
     prepare,
 )
+from limner.store import Blobs
 from tests.support import picture
 
 
@@ -81,7 +85,7 @@ def test_unsupported_formats_are_rejected(kind: str) -> None:
 def test_decompression_bomb_is_rejected_by_header(monkeypatch: pytest.MonkeyPatch, width: int, height: int) -> None:
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda *_: pytest.fail("decoded before the limits"))
     for look in (inspect, decode):
-        with warnings.catch_warnings(action="ignore"), pytest.raises(BadImage, match="pixels"):
+        with warnings.catch_warnings(action="ignore"), pytest.raises(BadImage, match="pixel"):
             look(png(width, height))
 
 
@@ -171,7 +175,7 @@ def test_rejection_names_actual_file_type() -> None:
 
 
 def test_large_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images, "BIG_PIXELS", 63)
+    monkeypatch.setattr(images, "_room", images.PixelRoom(64))
     inside, most, all_in = 0, 0, threading.Barrier(4)
     flatten = images.flatten
 
@@ -239,13 +243,6 @@ def test_longer_side_is_bounded_without_upscaling(width: int, height: int, most:
     image = Image.new("L", (width, height))
     found = prepare(save(image, "PNG", compress_level=0), most)
     assert (found.width, found.height) == expected == opened(found).size
-
-
-def test_side_too_long_for_jpeg_is_rejected_unless_scaled() -> None:
-    data = save(Image.new("L", (65_501, 1)), "PNG")
-    with pytest.raises(BadImage, match="65501 x 1 pixels; JPEG"):
-        prepare(data, None)
-    assert prepare(data, 768).width == 768
 
 
 def broken() -> list[bytes]:
@@ -429,3 +426,64 @@ def test_fast_form_gives_same_picture_with_different_bytes(format: str) -> None:
         ours, theirs = (np.asarray(decode(one.parts[1]), dtype=float) for one in (quick, exact))
         assert np.abs(ours - theirs).mean() < 3
         assert prepare(data, None, other) == prepare(data, None, form)  # There is nothing to scale.
+
+
+@pytest.mark.parametrize(
+    ("data", "limit"),
+    [
+        (png(6001, 6001), "36,000,000 in total"),
+        (png(1, 20_001), "20,000 a side"),
+        (png(64, 64, zlib.compress(bytes(193))), "cannot be decoded: its data has 193 of 12,352 bytes"),
+        (b"".join([picture(1, "JPEG"), *[b"\xff\xda"] * 100]), "more than 100 scans"),
+    ],
+)
+def test_image_beyond_limits_is_refused_before_decoding(tmp_path: Path, data: bytes, limit: str) -> None:
+    with pytest.raises(BadImage, match=limit):
+        check_whole(data)
+    with pytest.raises(BadImage, match=limit):
+        Blobs(str(tmp_path)).put(data)
+
+
+# Interlaced, which Pillow cannot write.
+ADAM7 = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAMAAAADCAAAAAEERNr1AAAAEElEQVR4nGMIZQBCMAGkQgEU+gL+SMFLjwAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
+def test_complete_pngs_are_accepted(mode: str) -> None:
+    for size in ((1, 1), (7, 5), (33, 9)):
+        assert (check_whole(images.encode_png(Image.new(mode, size))).width) == size[0]
+    assert check_whole(ADAM7).height == 3
+
+
+@pytest.mark.slow
+def test_large_images_take_less_than_800_megabytes() -> None:
+    """Three at once, as large as accepted, with transparency, which takes the most."""
+    run = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 800 * 2**10
+
+
+LARGE = """
+import resource
+from concurrent.futures import ThreadPoolExecutor
+from PIL import Image
+from limner.core.images import encode_png, prepare
+data = encode_png(Image.new("RGBA", (6000, 6000), (9, 9, 9, 128)), 1)
+with ThreadPoolExecutor(3) as pool:
+    list(pool.map(lambda _: prepare(data, 1024), range(3)))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.parametrize("size", [(40, 30), (2000, 1500)])
+def test_grey_images_are_sent_as_grey_jpegs(size: tuple[int, int]) -> None:
+    from PIL import Image
+
+    drawing = Image.linear_gradient("L").resize(size)
+    sent = Image.open(io.BytesIO(images.prepare(images.encode_png(drawing), 768).parts[1]))
+    assert (sent.format, sent.mode) == ("JPEG", "L")
+    as_released = drawing if max(size) <= 768 else drawing.resize((768, 576), Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    as_released.save(buffer, format="JPEG")
+    assert images.prepare(images.encode_png(drawing), 768).parts[1] == buffer.getvalue()

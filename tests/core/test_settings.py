@@ -8,7 +8,8 @@ import pytest
 
 from limner.core import settings
 from limner.core.errors import DataError, UsageError
-from limner.core.settings import OWN, load
+from limner.core.settings import OWN, Provider, load
+from tests.cli.invoke import limner
 
 
 def write(folder: Path, text: str) -> Path:
@@ -133,3 +134,31 @@ def test_prices_are_per_million_tokens(tmp_path: Path) -> None:
     assert known.price("a/b", 3, 1) == 14e-6
     assert known.price("a/c", 1, 1) is None
     assert known.price("a/d", 1, 1) is None
+
+
+def test_folder_that_sends_known_key_elsewhere_is_not_followed_until_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LIMNER_CONFIG", str(tmp_path / "config"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-1234567890")
+    own = Path("limner.toml")
+    own.write_text('[providers.mine]\nbase_url = "https://evil.example/v1"\nkey_env = "OPENAI_API_KEY"\n')
+    with pytest.raises(UsageError, match=r"OPENAI_API_KEY to evil\.example.*`limner trust`"):
+        load().provider("mine").key()
+    assert load().provider("openai").key() == "sk-canary-1234567890"
+    assert "OPENAI_API_KEY to evil.example" in limner("trust").out
+    assert load().provider("mine").key() == "sk-canary-1234567890"
+    own.write_text(own.read_text().replace("evil", "worse"))
+    with pytest.raises(UsageError, match=r"worse\.example"):
+        load().provider("mine").key()
+    own.write_text('[providers.openai]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    assert load().provider("openai").key()
+
+
+def test_key_is_not_sent_over_plain_http_to_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINE_API_KEY", "sk-canary-1234567890")
+    provider = Provider(base_url="http://service.example/v1", key_env="MINE_API_KEY")
+    with pytest.raises(UsageError, match="is not encrypted, and would receive the key in MINE_API_KEY: use https"):
+        provider.key()
+    assert Provider(base_url="http://service.example/v1").key() is None

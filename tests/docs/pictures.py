@@ -1,4 +1,4 @@
-"""Makes the documentation's pictures from the bundled sample: ``python -m tests.docs.pictures``."""
+"""Makes the tutorial's picture of the demo's painters: ``python -m tests.docs.pictures``."""
 
 from __future__ import annotations
 
@@ -9,42 +9,39 @@ from PIL import Image, ImageDraw
 
 import limner
 from limner.core.images import font
+from limner.exams.key import PAINTERS
 from limner.store.records import load_drawings
 from tests.docs.blocks import ROOT
 
 EXAM, QUESTION = "sample/genexam", "Sample_Biology_1"
-GAP, HEAD = 14, 30
-SHEETS = {"controls.png": (300, "reference", "erased", "swapped"), "others.png": (240, "blank", "text", "shuffled")}
+GAP, HEAD, HEIGHT, COLUMNS = 14, 30, 220, 4
 
 
-def sheet(images: dict[str, Image.Image], height: int) -> Image.Image:
-    """The images beside each other, all of one height, with their names above."""
+def sheet(images: dict[str, Image.Image]) -> Image.Image:
+    """The images in rows, all of one height, with their names above."""
     tiles = {
-        name: image.resize((round(image.width * height / image.height), height), Image.Resampling.LANCZOS)
+        name: image.resize((round(image.width * HEIGHT / image.height), HEIGHT), Image.Resampling.LANCZOS)
         for name, image in images.items()
     }
-    width = sum(tile.width + GAP for tile in tiles.values()) + GAP
-    ground = Image.new("RGB", (width, HEAD + height + GAP), (238, 238, 234))
-    left = GAP
-    for name, tile in tiles.items():
-        ImageDraw.Draw(ground).text((left, 7), name, font=font(15), fill=(50, 50, 50))
-        ground.paste(tile, (left, HEAD))
-        left += tile.width + GAP
+    wide, rows = max(tile.width for tile in tiles.values()) + GAP, -(-len(tiles) // COLUMNS)
+    ground = Image.new("RGB", (COLUMNS * wide + GAP, rows * (HEAD + HEIGHT) + GAP), (238, 238, 234))
+    for n, (name, tile) in enumerate(tiles.items()):
+        left, top = GAP + n % COLUMNS * wide, n // COLUMNS * (HEAD + HEIGHT)
+        ImageDraw.Draw(ground).text((left, top + 7), name, font=font(15), fill=(50, 50, 50))
+        ground.paste(tile, (left, top + HEAD))
     return ground
 
 
 def main() -> None:
-    """Draw the question with every control and write the sheets."""
-    painters = [f"control/{name}" for _, *names in SHEETS.values() for name in names]
+    """Draw a question with every painter of the demo and write the sheet."""
+    painters = [f"{name}=sample/{name.replace(' ', '-')}" for name in PAINTERS]
     with tempfile.TemporaryDirectory() as folder, limner.Store(folder) as store:
-        # All questions are drawn: the shuffled control takes its picture from another one.
+        # All questions are drawn: the wrong question's picture is another one's reference.
         limner.run(EXAM, painters=painters, store=store)
         by_painter = {d.painter: d.image for d in load_drawings(store, EXAM) if d.question_id == QUESTION and d.image}
-        for file, (height, *names) in SHEETS.items():
-            wanted = [f"control/{name}" for name in names]
-            images = {name: Image.open(io.BytesIO(store.blobs.get(by_painter[name]))).convert("RGB") for name in wanted}
-            small = sheet(images, height).quantize(64, dither=Image.Dither.NONE)
-            small.save(ROOT / "docs" / "images" / file, optimize=True)
+        images = {name: Image.open(io.BytesIO(store.blobs.get(by_painter[name]))).convert("RGB") for name in PAINTERS}
+        small = sheet(images).quantize(64, dither=Image.Dither.NONE)
+        small.save(ROOT / "docs" / "images" / "painters.png", optimize=True)
 
 
 if __name__ == "__main__":

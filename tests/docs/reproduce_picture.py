@@ -38,9 +38,19 @@ def main() -> None:
         painters = [f"{name}=drawing/one" for name in ("GPT-Image-1.5", "Nano Banana Pro")]
         words = [word for painter in painters for word in ("--painter", painter)]
         limner(
-            "reproduce", "sample/genexam", *words, "--judge", "judging/judge", "--run", "--budget", "9", "-o", "paper"
+            "reproduce",
+            "sample/genexam",
+            *words,
+            "--judge",
+            "judging/judge",
+            "--run",
+            "--budget",
+            "9",
+            "-o",
+            "paper",
+            "--pdf",
         )
-        save(Path("paper/document.pdf"), ROOT / "docs" / "images" / "reproduce.png")
+        save(Path("paper/index.pdf"), ROOT / "docs" / "images" / "reproduce.png")
         os.chdir(ROOT)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from limner.cli import limner
 from limner.core.faults import KINDS, RETRIED_NEXT_RUN, STOPPING
-from limner.exams import SHIPPED
+from limner.exams.key import PAINTERS
 from tests.docs.blocks import PAGES, ROOT, Session, blocks
 
 SLOW = {
@@ -48,11 +48,16 @@ def test_examples_run_and_print_output_shown(page: Path, tmp_path: Path) -> None
                 session.follow(block, place)
 
 
-def test_all_references_pass_in_demo_of_tutorial() -> None:
-    console = [block for block in blocks(ROOT / "docs" / "tutorial.md") if block.language == "console"]
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_demo_of_page_ranks_painters(page: str) -> None:
+    console = [block for block in blocks(ROOT / page) if block.language == "console"]
     (shown,) = [command.shown for block in console for command in block.commands() if command.words == "limner demo"]
-    rows = [line.split("│")[1:5] for line in shown if line.startswith("│")]
-    assert [(exam.strip(), passed.strip()) for exam, _, _, passed in rows] == [(exam, "100%") for exam in SHIPPED]
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown if line.startswith("│")]
+    assert [row[0] for row in rows] == [*PAINTERS]
+    for scores in zip(*(row[1:] for row in rows), strict=True):
+        values = [float(score) for score in scores]
+        assert values == sorted(values, reverse=True)
+        assert values[0] > values[1]
 
 
 @each_page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from importlib.util import find_spec
@@ -75,6 +76,21 @@ def test_commands_and_python_api_are_documented_from_code(site: Path) -> None:
     assert [name for name in limner.__all__ if f'id="limner.{name}"' not in python] == []
     page = (site / "commands.html").read_text("utf-8")
     assert [name for name in commands.commands if f'id="limner-{name}"' not in page] == []
+
+
+FINDS = {"download": "index", "data": "data", "key": "index", "budget": "cost", "resum": "store", "cost": "cost"}
+"""What newcomers search for, as the index has it (``resum`` for resume), and a page with a heading that says it."""
+
+
+@pytest.mark.slow
+def test_search_finds_what_newcomers_look_for(site: Path) -> None:
+    script = (site / "searchindex.js").read_text("utf-8")
+    index = json.loads(script[script.index("{") : script.rindex("}") + 1])
+    found = {}
+    for word in FINDS:
+        places = index["titleterms"].get(word, [])
+        found[word] = {index["docnames"][place] for place in (places if isinstance(places, list) else [places])}
+    assert {word: page for word, page in FINDS.items() if page not in found[word]} == {}
 
 
 @pytest.mark.slow

@@ -165,7 +165,7 @@ def test_separate_process_leaks_no_key(here: Path, echo: Echo) -> None:
 
 def test_doctor_shows_no_key(here: Path, echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_ocr", lambda: doctor.Check("OCR", "ok", "not looked at"))
-    result = limner("doctor", code=None)
+    result = limner("doctor", "--all", code=None)
     assert f"keys set for: {', '.join(KEYS)}" in result.out
     assert leaks(here, result.out, result.err) == []
 

@@ -42,6 +42,15 @@ class EvalStage:
     def __init__(self, cfg):
         self.prompts = EvalPrompts()
 """
+AIBENCH_DRAWING = """# Settings of drawing.
+data:
+  prompts_file: "data/AIBench.jsonl"
+  text_prompt_template: "Picture the \\"method\\" below.\\n {method_text}"
+image_gen:
+  provider: "wan2.6"
+  wan_2_6:
+    - api_key: !env API_KEY_1
+"""
 FILES = {
     "genexam": ("eval_prompt.py", GENEXAM),
     "mmmg": ("mmmg_eval/utils/instruction_prompt.py", MMMG),
@@ -55,4 +64,8 @@ def clone(folder: Path, exam: str, text: str | None = None) -> Path:
     path = folder / exam / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(usual if text is None else text, "utf-8")
+    if exam == "aibench":
+        drawing = folder / exam / "infer" / "configs" / "example.yaml"
+        drawing.parent.mkdir(parents=True, exist_ok=True)
+        drawing.write_text(AIBENCH_DRAWING, "utf-8")
     return folder / exam

@@ -12,6 +12,7 @@ from limner.core.asks import Picture, Text, Unreadable
 from limner.core.errors import UsageError
 from limner.core.prompts import Prompts
 from limner.judges.baselines import BASELINES, SHIPPED, find_baseline, read_choice, read_score, read_wiscore
+from limner.report.paper import find
 
 RATING = st.integers(0, 2)
 
@@ -66,5 +67,17 @@ def test_prompt_shows_request_and_drawings(name: str) -> None:
 
 
 def test_unknown_baseline_is_refused() -> None:
-    with pytest.raises(UsageError, match="choose one of score, arena, wiscore"):
+    with pytest.raises(UsageError, match="choose one of score, looks, arena, wiscore"):
         find_baseline("elo")
+
+
+def test_looks_are_asked_without_content_and_fill_the_paper_column() -> None:
+    looks = find_baseline("looks")
+    assert looks.parse('{"reason": "neat", "rating": 6.5}') == {"vlm-looks": 6.5}
+    (text,) = (part.text for part in looks.shown(Prompts(SHIPPED), "A tree") if isinstance(part, Text))
+    assert "A tree" in text
+    assert "Whether its content is right or complete does not count." in text
+    table = find("aibench:table2")
+    rated = [name for part in table.columns for figure in part.figures for name in figure.rated or ()]
+    assert "vlm-looks" in rated
+    assert "vlm-score" not in rated

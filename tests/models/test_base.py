@@ -11,7 +11,7 @@ import pytest
 from limner.calls import Calls, Fault
 from limner.core.asks import Contract, Part, Reply, Text, Unreadable
 from limner.models import Answer, Context, complete
-from limner.models.base import TURNS, objection
+from limner.models.base import objection
 from limner.store import Store
 
 CONTEXT = Context("genexam", "q1", "mine", "mark")
@@ -81,7 +81,7 @@ def test_third_bad_reply_is_fault(store: Store) -> None:
     with pytest.raises(Fault) as caught:
         ask(store, model)
     fault = caught.value
-    assert (fault.kind, fault.cost, len(model.heard)) == ("unreadable", 1.5, TURNS)
+    assert (fault.kind, fault.cost, len(model.heard)) == ("unreadable", 1.5, 3)
     assert fault.calls == ("key1", "key2", "key3")
     for n, word in enumerate(("one", "two", "three"), 1):
         assert f"try {n}: " in fault.detail

@@ -208,7 +208,7 @@ def test_missing_or_broken_image_fails_only_its_call(chat: ChatServer, store: St
     chosen = model(store, chat.base_url)
     fault = fails(chosen, store, Picture("0" * 64))
     assert (fault.kind, "not among the blobs" in fault.detail) == ("missing", True)
-    sha256, _ = store.blobs.put(picture(1, size=(64, 64))[:-30])
+    sha256, _ = store.blobs.put(picture(1, "JPEG", (64, 64))[:-30])
     assert fails(chosen, store, Picture(sha256)).kind == "image"
     assert chat.counts()["total"] == 0
 

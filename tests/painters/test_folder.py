@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner import exams, run
 from limner.calls import Calls, Fault
 from limner.core.errors import UsageError
+from limner.core.exam import Selection
 from limner.core.images import MAX_BYTES
 from limner.painters import FolderPainter, Painting, PaintRequest
 from limner.painters.folder import match_names
 from limner.store import Store
+from limner.store.records import load_drawings
 from tests.support import picture
 
 
@@ -188,3 +191,25 @@ def test_folder_with_consistent_naming_rule_is_fully_matched(numbers: list[int],
         assert found == {rule.format(n): f"Q_{n}" for n in numbers}
     else:  # Too short to tell a slip from another word.
         assert found == {}
+
+
+def test_files_in_folders_of_levels_are_found(tmp_path: Path) -> None:
+    places = ("preschool/preschool_Biology_1", "PhD/PhD_Math_2", "PhD/two", "Math/two", "own", "PhD/own", "draft/late")
+    fill(tmp_path, *(f"{place}.png" for place in places))
+    tags = {name: {"PhD", "Math"} for name in ("PhD_Math_2", "two", "own", "late")}
+    tags["preschool_Biology_1"] = {"preschool", "Biology"}
+    painter = FolderPainter("mine", f"folder/{tmp_path}", tmp_path, tags)
+    assert painter.find("preschool_Biology_1") == tmp_path / "preschool" / "preschool_Biology_1.png"
+    assert painter.find("own") == tmp_path / "own.png"
+    assert [id for id in [*tags, "PhD_Math_3"] if painter.lacks(id)] == ["late", "PhD_Math_3"]
+    with pytest.raises(Fault, match="two: several files fit"):
+        painter.find("two")
+
+
+def test_painter_knows_the_levels_of_its_exam(tmp_path: Path, store: Store) -> None:
+    exam = exams.read(exams.resolve("sample/mmmg"))
+    question = exam.questions[0]
+    fill(tmp_path, f"{question.tags['level']}/{question.id}.png")
+    run("sample/mmmg", painters=[f"mine=folder/{tmp_path}"], store=store, selection=Selection(limit=1))
+    (drawing,) = load_drawings(store, "sample/mmmg")
+    assert drawing.status == "done"

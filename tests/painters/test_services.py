@@ -17,7 +17,7 @@ import pytest
 from limner.calls import STOPPING, TRANSIENT, Budget, BudgetReached, Calls, Fault
 from limner.calls.journal import ClaimedCall
 from limner.core import images
-from limner.core.errors import UsageError
+from limner.core.errors import StoreError, UsageError
 from limner.core.exam import Exam
 from limner.core.faults import RETRIED_NEXT_RUN
 from limner.core.settings import Settings
@@ -603,6 +603,24 @@ def test_failed_link_is_retried_without_key_or_new_charge(make: Make, row: Any, 
     assert (drawn(studio), counts["fetched"], counts["fetched_with_key"]) == (1, 2, 0)
     # Counted by the try that asked for the image, also when no later one ever gets at it.
     assert [row.cost for row in studio.attempts()] == [pytest.approx(painting.cost), 0.0]
+
+
+@every_link
+def test_image_that_cannot_be_stored_stops_run_and_is_fetched_by_next(
+    make: Make, store: Store, monkeypatch: pytest.MonkeyPatch, row: Any
+) -> None:
+    name, model, how, plan = row
+    studio = make(name, model, **how)
+    studio.plan(**plan)
+    with monkeypatch.context() as patch:
+        patch.setattr(store.blobs._files, "free_bytes", lambda: 0)
+        assert (studio.fail().kind, drawn(studio)) == ("setup", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", lambda _handle: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(StoreError, match="its disk is full"):
+            studio.paint()
+    assert studio.paint().image == studio.truth()
+    assert drawn(studio) == 1
 
 
 @every_link

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,11 @@ def test_text_survives(postgres: str) -> None:
     with Store(postgres) as store:
         assert asyncio.run(_once(store)) == {"text": "ü \u2028 \U0001f600"}
         assert json.dumps(asyncio.run(_once(store))) == json.dumps({"text": "ü \u2028 \U0001f600"})
+
+
+def test_leases_go_by_the_clock_of_the_server(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose clock is ten minutes ahead does not take over the claims of another machine."""
+    with Store(postgres) as here, Store(postgres) as there:
+        assert abs(here.now() - time.time()) < 5
+        monkeypatch.setattr("limner.store.store.now", lambda: time.time() + 600)
+        assert abs(there.now() - time.time()) < 5

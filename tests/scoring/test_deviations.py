@@ -108,7 +108,7 @@ def test_sampler_and_size_deviations_are_listed() -> None:
         assert of_drawings(kind, [drawn("fepbench", "diffusers/x", options=options)]) == []
     small = of_drawings(kind, [drawn("fepbench", "diffusers/x", (512, 512), options=OPEN)])
     assert len(small) == 1
-    assert small[0].startswith("size 512x512 instead of 19")
+    assert small[0].startswith("size 512x512 instead of 1080x1920")
     # A service keeps its own settings in the paper, too; what is set beside them is told.
     assert of_drawings(kind, [drawn("fepbench", "openai/x", (1024, 1024))]) == []
     assert of_drawings(kind, [drawn("fepbench", "openai/x", options={"quality": "high"})]) == ["quality=high added"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -15,7 +18,9 @@ from starlette.testclient import TestClient
 
 from limner.core.errors import StoreError
 from limner.core.redaction import csrf_token, new_token, token_hash
-from limner.serve.base import CSRF, HEADERS, WebLimits, address_of, check_change, listen, make_app
+from limner.serve import connections
+from limner.serve.base import CSRF, HEADERS, WebLimits, address_of, check_change, listen, make_app, make_server
+from limner.serve.connections import LastHop
 
 
 async def change(request: Request) -> Response:
@@ -108,7 +113,60 @@ def test_rate_limit_applies_per_link() -> None:
 def test_client_guessing_links_is_blocked() -> None:
     with client(WebLimits(wrong=5)) as visitor:
         assert [visitor.get(f"/q/{n}").status_code for n in range(6)] == [404] * 5 + [429]
-        assert visitor.get("/static/base/base.css").status_code == 429
+        # Others behind the same address are not locked out.
+        assert visitor.get("/static/base/base.css").status_code == 200
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
+    """A running server with a short time limit and few connections."""
+    for name, value in {"REQUEST_S": 0.4, "MAX_PER_ADDRESS": 20}.items():
+        monkeypatch.setattr(connections, name, value)
+    listening, server = listen("127.0.0.1", 0), make_server(make_app([Route("/r/{token}", change, methods=["POST"])]))
+    thread = threading.Thread(target=lambda: server.run(sockets=[listening]))
+    thread.start()
+    yield listening.getsockname()[:2]
+    server.should_exit = True
+    thread.join(10)
+
+
+def answer(place: tuple[str, int]) -> bytes:
+    with socket.create_connection(place, timeout=5) as one:
+        one.sendall(b"GET /static/base/base.css HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        return one.makefile("rb").readline()
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET / HT", b"POST /r/x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"])
+def test_slow_connections_are_dropped_and_do_not_shut_others_out(served: tuple[str, int], begun: bytes) -> None:
+    slow = [socket.create_connection(served, timeout=5) for _ in range(40)]
+    for one in slow:
+        with suppress(OSError):
+            one.sendall(begun)
+    ended = [_ends(one) for one in slow]
+    assert all(ended)
+    assert answer(served).startswith(b"HTTP/1.1 200")
+
+
+def _ends(one: socket.socket) -> bool:
+    with one:
+        try:
+            while one.recv(1000):
+                pass
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+    return True
+
+
+def test_only_last_hop_of_proxy_is_trusted() -> None:
+    async def who(request: Request) -> Response:
+        return PlainTextResponse(f"{request.client and request.client.host} {request.url.scheme}")
+
+    with TestClient(LastHop(make_app([Route("/who", who)]))) as visitor:
+        headers = {"x-forwarded-for": "6.6.6.6, 1.2.3.4", "x-forwarded-proto": "gopher, https"}
+        assert visitor.get("/who", headers=headers).text == "1.2.3.4 https"
+        assert visitor.get("/who").text == "testclient http"
 
 
 def test_tokens_are_long_and_not_revealed_by_hash_or_csrf_token() -> None:

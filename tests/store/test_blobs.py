@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,8 +13,10 @@ import fsspec
 import pytest
 
 from limner.core.errors import DamagedImage, LostImage, StoreError
+from limner.core.faults import Fault
 from limner.core.images import SUFFIXES, BadImage
 from limner.store import Blobs
+from limner.store.blobs import PLACE_BYTES
 from tests.support import picture
 
 
@@ -125,3 +128,51 @@ def test_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ):
         Blobs(str(tmp_path)).put(picture(1))
     assert files(Blobs(str(tmp_path))) == []
+
+
+def test_blob_behind_link_pipe_or_endless_file_is_not_read(tmp_path: Path) -> None:
+    """A link to an endless device would fill the memory, and a pipe would wait for ever."""
+    blobs = Blobs(str(tmp_path / "blobs"))
+    sha256, _ = blobs.put(picture(1))
+    place = tmp_path / "blobs" / sha256[:2] / f"{sha256}.png"
+    aside = place.rename(tmp_path / "aside.png")
+
+    def endless() -> None:
+        place.touch()
+        os.truncate(place, 2**40)
+
+    harms: list[Callable[[], None]] = [
+        lambda: place.symlink_to("/dev/zero"),
+        lambda: place.symlink_to(aside),
+        lambda: os.mkfifo(place),
+        endless,
+    ]
+    for make in harms:
+        make()
+        with pytest.raises(LostImage):
+            blobs.get(sha256)
+        place.unlink()
+    place.parent.rmdir()
+    place.parent.symlink_to(tmp_path)
+    aside.rename(tmp_path / place.name)
+    with pytest.raises(LostImage):
+        blobs.get(sha256)
+
+
+def test_deleted_folder_stops_reading_and_writing(tmp_path: Path) -> None:
+    blobs = Blobs(str(tmp_path / "blobs"))
+    sha256, _ = blobs.put(picture(1))
+    shutil.rmtree(tmp_path / "blobs")
+    for use in (lambda: blobs.get(sha256), lambda: blobs.put(picture(2))):
+        with pytest.raises(StoreError, match="was deleted or moved while in use; put it back"):
+            use()
+
+
+def test_calls_in_flight_keep_room_for_their_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blobs = Blobs(str(tmp_path / "blobs"))
+    monkeypatch.setattr(blobs._files, "free_bytes", lambda: 2 * PLACE_BYTES)
+    refused = pytest.raises(Fault, match="has 32 MiB free, and 48 MiB are needed; free some space")
+    with blobs.place(), blobs.place(), refused, blobs.place():
+        pass
+    with blobs.place():
+        pass

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
+from limner.calls import Calls
 from limner.core.errors import LimnerError, StoreError, UsageError
 from limner.store import Store, store_exists
 from limner.store.schema import VERSION, exams, meta, metadata
@@ -260,3 +264,25 @@ def test_store_killed_during_creation_is_complete_or_absent(
         assert store_exists(url) or end == -9
         with Store(url) as store, store.reading() as connection:
             assert set(sa.inspect(connection).get_table_names()) == set(metadata.tables)
+
+
+@pytest.mark.parametrize(("ahead", "words"), [(130.0, "130 s ahead of"), (-130.0, "130 s behind"), (20.0, None)])
+def test_run_is_refused_if_clock_differs_from_that_of_shared_folder(
+    store: Store, monkeypatch: pytest.MonkeyPatch, ahead: float, words: str | None
+) -> None:
+    """Leases of claims are compared between machines, so their clocks must agree."""
+    monkeypatch.setattr("limner.store.store.now", lambda: time.time() + ahead)
+
+    async def begin() -> None:
+        async with Calls(store):
+            pass
+
+    refused = pytest.raises(StoreError, match=f"clock is {words} that of the folder of .* set the clock")
+    with nullcontext() if words is None else refused:
+        asyncio.run(begin())
+
+
+@pytest.mark.parametrize(("durable", "level"), [(False, 1), (True, 2)])
+def test_durable_store_waits_for_the_disk(tmp_path: Path, durable: bool, level: int) -> None:
+    with Store(tmp_path / "s", durable=durable) as store:
+        assert store.write(lambda connection: connection.exec_driver_sql("PRAGMA synchronous").scalar()) == level

@@ -16,10 +16,11 @@ from limner.running.repair import verify
 from limner.store import Store
 from limner.store.schema import attempts, calls, drawings, markings, questions
 from limner.store.verify import TEMPORARY_PREFIX, PartReport, check
+from tests.cli.invoke import limner
 from tests.store.places import EVERYWHERE, NO_BUCKET
 from tests.support import SmallExam, picture
 
-PARTS = ["database", "references", "images", "orphans"]
+PARTS = ["database", "rows", "references", "images", "orphans"]
 
 
 def age(path: Path) -> None:
@@ -49,7 +50,7 @@ def blob(store: Store, number: int = 0) -> str:
 def test_intact_store_passes_verification(drawn: Store) -> None:
     reports = list(check(drawn))
     assert states(reports) == dict.fromkeys(PARTS, "ok")
-    assert [report.looked > 0 for report in reports] == [True] * 4
+    assert [report.looked > 0 for report in reports] == [True] * 5
     assert next(report.looked for report in reports if report.name == "images") == 8
     assert [report.name for report in check(drawn, quick=True)] == ["database"]
 
@@ -159,3 +160,51 @@ def test_inconsistent_index_is_rebuilt(tmp_path: Path, small_exam: SmallExam) ->
         reports = {report.name: report for report in verify(store, repair=True)}
         assert (reports["database"].state, reports["database"].repaired > 0) == ("ok", True)
         assert states(list(check(store)))["database"] == "ok"
+
+
+HARM = {
+    "UPDATE drawings SET calls = 'not json'": "its calls is 'not json', not JSON",
+    "UPDATE drawings SET created = 'x'": "its created is 'x', not a number",
+    "UPDATE drawings SET seed = 1.5": "its seed is '1.5', not a whole number",
+    "UPDATE drawings SET painter = 'other'": "its content was changed",
+    "UPDATE questions SET body = replace(body, '\"weight\"', '\"Weight\"'), reference = 'x'": "its content was changed",
+    'UPDATE attempts SET result = \'{"text": "all right"}\'': "its content was changed",
+    "UPDATE markings SET marks = '[]', replies = '[]'": "its content was changed",
+    "UPDATE markings SET replies = '[1]'": "its content was changed",
+    "UPDATE calls SET request = '{}'": "its content does not have the form of its table",
+    "UPDATE calls SET target = 'other/model'": "its content was changed",
+    "UPDATE setups SET body = '{}'": "its content was changed",
+}
+
+
+@NO_BUCKET
+def test_changed_rows_are_reported(drawn: Store) -> None:
+    if drawn.file is None:
+        pytest.skip("a server checks types and JSON itself")
+    assert all(report.state == "ok" for report in verify(drawn))
+    drawn.close()
+    whole = drawn.file.read_bytes()
+    for harm, words in HARM.items():
+        drawn.file.write_bytes(whole)
+        with closing(sqlite3.connect(drawn.file)) as connection:
+            connection.execute(harm)
+            connection.commit()
+        with Store(drawn.file.parent) as damaged:
+            reports = {report.name: report for report in verify(damaged)}
+        assert reports["rows"].state == "bad", harm
+        assert any(words in defect.detail for defect in reports["rows"].defects), (harm, reports["rows"].defects)
+
+
+@NO_BUCKET
+def test_command_names_damaged_row(drawn: Store) -> None:
+    """A number computed from the rest would be wrong, so nothing is shown."""
+    if drawn.file is None:
+        pytest.skip("a server checks types and JSON itself")
+    drawn.write(lambda connection: connection.exec_driver_sql("UPDATE drawings SET calls = 'no', options = 'no'"))
+    drawn.close()
+    for command in ("export", "scores", "show"):
+        words = (command, "genexam", *(["Biology_0"] if command == "show" else []), "--store", str(drawn.file.parent))
+        said = limner(*words, code=1).err
+        assert "Traceback" not in said
+        assert "table drawings" in said
+        assert "limner verify" in said

@@ -28,9 +28,12 @@ Say = Callable[[str, list[str], int], str]
 class Mind:
     """A model that says what a function says; it goes through the journal like any other."""
 
-    def __init__(self, say: Say, name: str = "fake/mind", cost: float | None = 0.01) -> None:
+    def __init__(
+        self, say: Say, name: str = "fake/mind", cost: float | None = 0.01, thinking: str | None = None
+    ) -> None:
         self.name, self.settings = name, {}  # type: tuple[str, dict[str, Any]]
         self.say, self.cost = say, cost
+        self.raw = {"choices": [{"message": {"reasoning_content": thinking}}]} if thinking else {}
         self.heard: list[str] = []
 
     def check(self) -> None: ...
@@ -47,7 +50,7 @@ class Mind:
 
         async def perform(_: Attempt) -> Result:
             self.heard.append(json.dumps(body))
-            return Result({"text": self.say(words, seen, len(said))}, self.cost)
+            return Result({"text": self.say(words, seen, len(said)), "raw": self.raw}, self.cost)
 
         outcome = await calls.do(Request("chat", self.name, body, context.repeat, context.round), perform)
         return outcome.payload["text"], outcome.key, outcome.cost

@@ -14,7 +14,7 @@ from limner.calls import Fault
 from limner.core.asks import Unreadable
 from limner.core.errors import UsageError
 from limner.core.settings import PainterFacts
-from limner.painters.diffusers.text_encoding import SEPARATOR
+from limner.painters.diffusers.text_encoding import SEPARATOR, reason_text
 from limner.strategies.rewrite import (
     cut_to_tokens,
     differences,
@@ -88,7 +88,7 @@ def test_empty_caption_is_refused(tmp_path: Path) -> None:
 
 
 def test_trace_and_description_are_split() -> None:
-    assert split_trace(f"<think>long</think>short\n{SEPARATOR}\nA tree.") == ("long\n\nshort", "A tree.")
+    assert split_trace(f"<think>long</think>short\n{SEPARATOR}\nA tree.") == ("short", "A tree.")
     assert split_thinking("half a thought</think> done") == ("half a thought", "done")
     for broken in ("no separator", f"trace {SEPARATOR}  "):
         with pytest.raises(Unreadable):
@@ -142,18 +142,55 @@ def test_encoder_of_512_tokens_gets_description_cut_to_limit(tmp_path: Path) -> 
     assert "summary of your reasoning" in mind.heard[0]
 
 
-def test_trained_flux_reads_trace_separator_description_and_question(tmp_path: Path) -> None:
-    brush = Brush()
-    mind = Mind(lambda *_: f"<think>{'Roots take water up. ' * 400}</think>\n{SEPARATOR}\nA tree with roots.")
+class FluxBrush(Brush):
+    """A painter that reads two texts, like a local FLUX; each letter is one of its tokens."""
+
+    reads_short = True
+    encoder_tokens = 68
+
+    def token_counter(self) -> Any:
+        return len
+
+
+@pytest.mark.parametrize("style", ["o3", "r1", "r1-7b"])
+def test_trained_flux_reads_written_trace_alone_counted_by_its_tokenizer(tmp_path: Path, style: str) -> None:
+    brush = FluxBrush()
+    reply = f"Roots take water up. Leaves use it up.\n{SEPARATOR}\nA tree with roots."
+    mind = Mind(lambda *_: f"<think>Okay so the user wants. Hmm, wait.</think>{reply}", thinking="Hmm, but wait.")
     with pytest.raises(Fault, match="reads one text: send=trained needs a local FLUX"):
-        draw(made("reason", mind, style="r1-7b", send="trained"), tmp_path, brush)
-    brush.reads_short = True  # type: ignore[attr-defined]
-    draw(made("reason", mind, style="r1-7b", send="trained", tokens="2048"), tmp_path, brush)
+        draw(made("reason", mind, style=style, send="trained"), tmp_path, Brush())
+    painting = draw(made("reason", mind, style=style, send="trained"), tmp_path, brush)
     (sent,) = brush.drawn
-    assert sent.prompt.startswith("Roots take water up.")
-    assert sent.prompt.endswith(f"\n\n{SEPARATOR}\n\nA tree with roots.")
-    assert 1900 < estimate_tokens(sent.prompt) <= 2048
+    assert sent.prompt == reason_text(*split_trace(reply), 68, len)
+    assert sent.prompt == f"Roots take water up. Leaves\n\n{SEPARATOR}\n\nA tree with roots."
     assert sent.short == "Draw a cell."
+    assert painting.notes["steps"][0]["text"] == "Roots take water up. Leaves use it up."
+
+
+def test_untrained_flux_also_reads_thinking(tmp_path: Path) -> None:
+    brush = Brush()
+    mind = Mind(lambda *_: f"<think>Hm.</think>Roots drink.\n{SEPARATOR}\nA tree.", thinking="Sent separately.")
+    draw(made("reason", mind, style="r1", send="both"), tmp_path, brush)
+    assert brush.drawn[0].prompt == "Sent separately.\n\nHm.\n\nRoots drink.\n\nA tree."
+
+
+def test_trained_flux_gets_no_drawing_without_written_trace(tmp_path: Path) -> None:
+    replies = [f"<think>Hm.</think>{SEPARATOR}\nA tree.", f"<think>Hm.</think>Roots drink.\n{SEPARATOR}\nA tree."]
+    mind, brush = Mind(lambda words, seen, turn: replies[turn]), FluxBrush()
+    draw(made("reason", mind, style="r1-7b", send="trained"), tmp_path, brush)
+    assert brush.drawn[0].prompt == f"Roots drink.\n\n{SEPARATOR}\n\nA tree."
+    assert "the reasoning before" in mind.heard[1]
+
+
+def test_given_tokenizer_precedes_painter_own(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"?": 0}, unk_token="?"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    words.save(str(tmp_path / "tokenizer.json"))
+    brush, caption = FluxBrush(), "Roots take water up. " * 5
+    for options in ({}, {"tokenizer": str(tmp_path / "tokenizer.json")}):
+        draw(made("recaption", Mind(lambda *_: caption), tokens="40", **options), tmp_path, brush)
+    assert [len(request.prompt) for request in brush.drawn] == [20, 104]
 
 
 def test_traces_can_come_from_file_instead_of_planner(tmp_path: Path) -> None:

@@ -210,3 +210,16 @@ def test_listed_item_is_parsed_back(item: str, place: str) -> None:
     item, place = item.strip(), place.strip()
     if item and place:
         assert read_thing(f"{item} ({place})") == (item, place)
+
+
+def test_pairs_of_painter_with_several_strategies_are_imported(two: Any, tmp_path: Path) -> None:
+    for store in two:
+        fill(store, "aibench", questions=3, painters=2, judges=(), strategies=("direct", "rewrite"), faults=False)
+    make(two[0], "aibench-pairs", people=1, changes={"raters": 1, **FEW})
+    study = answer(two[0])
+    file = tmp_path / "pairs.csv"
+    file.write_text(write_answers(answer_rows(study), True, "csv"), "utf-8")
+    assert "openai/gpt-image-1 + rewrite" in file.read_text("utf-8")
+    report = import_answers(two[1], "elsewhere", file)
+    assert (report.partial, report.items) == (0, len(study.items))
+    assert results(two[1], "aibench") == results(two[0], "aibench")

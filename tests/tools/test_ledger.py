@@ -71,3 +71,14 @@ def problems(*rows: str) -> list[str]:
 
 def test_ledgers_exist_for_exactly_the_shipped_exams() -> None:
     assert {page.stem for page in Path(ledger.FOLDER).glob("*.md")} == set(SHIPPED)
+
+
+@each_exam
+def test_every_fact_of_the_sources_has_a_place(name: str) -> None:
+    listed = ledger.facts(name)
+    assert {row["ours"] for row in listed} <= {"yes", "no"}
+    read = ledger.read(ledger.page(name).read_text("utf-8"))
+    assert listed
+    assert ledger.unplaced(read, listed) == []
+    lost = [ledger.LedgerSection(each.variant, each.options, each.rows[5:]) for each in read]
+    assert ledger.unplaced(lost, listed)

@@ -47,18 +47,24 @@ def write_samples(folder: Path, count: int = 4, **changes: Any) -> Path:
 
 
 def make_flux(wide: bool = False) -> Any:
-    """A tiny FLUX whose autoencoder is certain of what it sees; a wider one can learn four pictures."""
+    """A tiny FLUX whose autoencoder is certain of what it sees; a wider one can learn four pictures.
+
+    The wider one shifts the noise levels of 16 pixels as FLUX.1 [dev] shifts those of 1,024.
+    """
     import torch
 
-    pipe = tiny.flux()
+    pipe, diffusers = tiny.flux(), import_module("diffusers")
     if wide:
         torch.manual_seed(0)
-        pipe.transformer = import_module("diffusers").FluxTransformer2DModel(
+        transformer = diffusers.FluxTransformer2DModel(
             patch_size=1, in_channels=16, num_layers=2, num_single_layers=2, attention_head_dim=16,
             num_attention_heads=8, joint_attention_dim=32, pooled_projection_dim=32, axes_dims_rope=(4, 4, 8),
             guidance_embeds=True,
         )  # fmt: skip
-        pipe.register_modules(transformer=pipe.transformer)
+        scheduler = diffusers.FlowMatchEulerDiscreteScheduler(
+            shift=3.0, use_dynamic_shifting=True, base_image_seq_len=1, max_image_seq_len=16
+        )
+        pipe.register_modules(transformer=transformer, scheduler=scheduler)
     with torch.no_grad():
         pipe.vae.encoder.conv_out.bias[4:] -= 20
     return pipe

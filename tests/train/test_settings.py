@@ -25,11 +25,17 @@ def test_settings_are_parsed_from_strings() -> None:
     ("given", "message"),
     [
         ({"ranks": "1"}, "--set ranks: no such setting; available: steps, size"),
-        ({"rank": "x"}, "must be a number"),
-        ({"rank": "0"}, "at least 1"),
-        ({"compiled": "yes"}, "true or false"),
-        ({"recompute": "2"}, "from 0 to 1"),
-        ({"precision": "fp8"}, "must be bf16 or no"),
+        ({"rank": "x"}, "--set rank=x: Input should be a valid integer"),
+        ({"rank": "0"}, "--set rank=0: Input should be greater than 0"),
+        ({"tokens": "4096"}, "--set tokens=4096: Input should be less than or equal to 2048"),
+        ({"compiled": "maybe"}, "--set compiled=maybe: Input should be a valid boolean"),
+        ({"recompute": "2"}, "less than or equal to 1"),
+        ({"held_out": "1"}, "--set held_out=1: Input should be less than 1"),
+        ({"learning_rate": "nan"}, "greater than 0"),
+        ({"precision": "fp8"}, "--set precision=fp8: Input should be 'bf16' or 'no'"),
+        ({"schedule": "linear"}, "'constant' or 'cosine'"),
+        ({"time_sampling": "beta"}, "'uniform' or 'logit-normal'"),
+        ({"shift": "3"}, "'resolution' or 'none'"),
     ],
 )
 def test_invalid_settings_are_reported(given: dict[str, str], message: str) -> None:

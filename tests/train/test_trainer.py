@@ -7,14 +7,16 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file
 
 from limner.core.errors import UsageError
 from limner.core.training import read_samples
-from limner.train.settings import MODULES, TrainSettings
+from limner.train.settings import MODULES, TrainSettings, hold_out
 from tests.painters.diffusers import tiny
 from tests.train.conftest import make_flux, picture, write_samples
 
@@ -70,8 +72,8 @@ else:
     sys.exit()
 trainer = made(data, out, save_every=2)
 log = trainer._log
-def logs(step, loss):
-    log(step, loss)
+def logs(step, numbers):
+    log(step, numbers)
     if step == last:
         os.kill(os.getpid(), signal.SIGKILL)
 trainer._log = logs
@@ -89,8 +91,125 @@ def test_killed_training_resumes_with_same_loss_curve(data: Path, tmp_path: Path
     assert [path.name for path in (tmp_path / "cut").glob("checkpoint-*")] == ["checkpoint-00000004"]
     made(data, tmp_path / "cut", save_every=2).train()
     assert logged(tmp_path / "cut") == pytest.approx(whole, rel=1e-6)
-    ends = [(tmp_path / name / "flux-reason.safetensors").read_bytes() for name in ("whole", "cut")]
-    assert len(ends[0]) == len(ends[1])
+    ends = [load_file(tmp_path / name / "flux-reason.safetensors") for name in ("whole", "cut")]
+    assert ends[0].keys() == ends[1].keys()
+    assert all(bool((tensor == ends[1][name]).all()) for name, tensor in ends[0].items())
+
+
+@pytest.mark.slow
+def test_newest_and_best_checkpoints_are_kept_with_model_cards(data: Path, tmp_path: Path) -> None:
+    out, held_out_losses = tmp_path / "out", iter([3.0, 1.0, 2.0, 4.0, 5.0])
+    settings = replace(SHORT, steps=5, held_out=0.25, accumulate=1, schedule="cosine")
+    trainer = made(data, out, settings, save_every=1, keep=2, about={"model": "tiny/flux", "exam": "mmmg"})
+    lines: list[str] = []
+    trainer.say, trainer._held_out_loss = lines.append, lambda: next(held_out_losses)
+    trainer.train()
+    kept = [folder.name for folder in sorted(out.glob("checkpoint-*"))]
+    assert kept == ["checkpoint-00000002", "checkpoint-00000004", "checkpoint-00000005"]
+    assert f"lowest held-out loss: 1.0000 after step 2, in {out / kept[0]}" in lines
+    card = (out / "README.md").read_text("utf-8")
+    assert card.startswith("---\nbase_model: tiny/flux\n")
+    assert (
+        "for 5 steps on 3 samples. None of their concepts occurs in mmmg. The loss on 1 held-out samples is 5" in card
+    )
+    assert "| `rank` | 4 |" in card
+    assert "{{" not in card
+    assert "The loss on 1 held-out samples is 1.0000." in (out / kept[0] / "README.md").read_text("utf-8")
+    rates = [json.loads(line)["learning rate"] for line in (out / "loss.jsonl").read_text("utf-8").splitlines()]
+    assert rates == pytest.approx([0, 5e-4, 1e-3, 7.5e-4, 2.5e-4])
+    with pytest.raises(UsageError, match="a checkpoint of another base, samples or settings"):
+        made(data, out, replace(settings, steps=6)).train()
+
+
+@pytest.mark.slow
+def test_held_out_loss_ignores_how_times_are_sampled_and_falls(data: Path, tmp_path: Path) -> None:
+    settings = replace(SHORT, steps=20, held_out=0.25, warmup=0, learning_rate=1e-2)
+    trainer = made(data, tmp_path / "out", settings, save_every=10)
+    other = made(data, tmp_path / "other", replace(settings, time_sampling="logit-normal", shift="none"))
+    for one in (trainer, other):
+        one._prepare()
+    (held,) = trainer.held_out
+    assert held.id not in {sample.id for sample in trainer.trained}
+    before = trainer._held_out_loss()
+    assert before == other._held_out_loss() == trainer._held_out_loss()
+    losses = [trainer._update(step)["loss"] for step in range(20)]
+    assert trainer._held_out_loss() < before
+    assert len(set(losses)) == 20
+
+
+def test_concepts_are_held_out_whole(data: Path) -> None:
+    samples = [sample for sample in read_samples(data) for _ in range(5)]
+    named = [replace(sample, id=f"{sample.id}-{n}") for n, sample in enumerate(samples)]
+    trained, held_out = hold_out(named, 0.25, 42)
+    assert (len(trained), len(held_out), len({sample.rubric.concept for sample in held_out})) == (15, 5, 1)
+    assert hold_out(named[::-1], 0.25, 42)[1] == held_out[::-1]
+    assert hold_out(named, 0.02, 42)[1] == []
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_times_are_shifted_as_in_drawing(dynamic: bool) -> None:
+    import diffusers
+    import torch
+    from diffusers.pipelines.flux.pipeline_flux import calculate_shift
+
+    from limner.train.flow import generator, sample_noise, shift_times
+
+    scheduler = diffusers.FlowMatchEulerDiscreteScheduler(shift=3.0, use_dynamic_shifting=dynamic)
+    even = np.linspace(1.0, 1 / 28, 28)
+    scheduler.set_timesteps(sigmas=even, mu=calculate_shift(4096))
+    drawn = scheduler.sigmas[:-1]
+    assert shift_times(torch.from_numpy(even), scheduler, 4096).numpy() == pytest.approx(drawn.numpy(), abs=1e-6)
+    picture = {"mean": torch.zeros(16, 128, 128), "std": torch.zeros(16, 128, 128)}
+
+    def sampled(settings: TrainSettings) -> list[float]:
+        noised = [sample_noise(picture, generator(0, n, "s"), settings, scheduler) for n in range(150)]
+        return [float(np.quantile([float(time) for _, _, time in noised], at)) for at in (0.1, 0.5, 0.9)]
+
+    own = [float(np.quantile(drawn, at)) for at in (0.1, 0.5, 0.9)]
+    assert sampled(SHORT) == pytest.approx(own, abs=0.12)
+    earlier = replace(SHORT, time_sampling="logit-normal", shift="none")
+    assert sampled(earlier) == pytest.approx([0.22, 0.50, 0.78], abs=0.08)
+    level = sample_noise(picture, generator(0, 0, "s"), SHORT, scheduler, 0.5)[2]
+    assert float(level) == pytest.approx(float(shift_times(torch.tensor(0.5), scheduler, 4096)))
+
+
+def test_endings_match_layers_of_blocks_only() -> None:
+    import re
+
+    from limner.train.weights import target_layers
+
+    transformer = make_flux().transformer
+    names = [name for name, _ in transformer.named_modules()]
+    matched = {name for name in names if re.fullmatch(target_layers(transformer, MODULES), name)}
+    assert "proj_out" in names
+    assert "single_transformer_blocks.0.proj_out" in matched
+    assert all("transformer_blocks." in name for name in matched)
+    assert [n for n in names if re.fullmatch(target_layers(transformer, ["x_embedder"]), n)] == ["x_embedder"]
+
+
+@pytest.mark.slow
+def test_compiled_training_has_equal_losses(data: Path, tmp_path: Path) -> None:
+    usual = replace(SHORT, steps=3, accumulate=1)
+    plain = made(data, tmp_path / "a", usual).train()
+    fast = made(data, tmp_path / "b", replace(usual, compiled=True, recompute=0.5)).train()
+    assert fast == pytest.approx(plain, rel=1e-4)
+
+
+def test_share_of_blocks_is_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch.utils.checkpoint
+
+    from limner.train.trainer import recomputing
+
+    recomputed: list[Any] = []
+    monkeypatch.setattr(torch.utils.checkpoint, "checkpoint", lambda call, *_, **__: recomputed.append(call))
+    blocks = [torch.nn.Identity() for _ in range(57)]
+    flux = SimpleNamespace(transformer_blocks=blocks[:19], single_transformer_blocks=blocks[19:])
+    for share, count in ((0.2, 11), (1.0, 57)):
+        recomputed.clear()
+        call = recomputing(flux, share)
+        for block in blocks:
+            call(block, torch.zeros(1))
+        assert len(recomputed) == count
 
 
 def test_pipeline_of_another_family_is_refused(data: Path, tmp_path: Path) -> None:

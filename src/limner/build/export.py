@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import json
@@ -17,6 +16,7 @@ from typing import Any
 
 from .. import exams
 from ..calls import digest
+from ..core.csv_text import write_csv
 from ..core.errors import UsageError
 from ..core.exam import Exam
 from ..core.images import decode
@@ -90,9 +90,9 @@ def export(
     texts = _Texts(builder.recipe.copied, saving)
     made = kind.write(data, [{**texts.body(item), "item": item.id} for item in mine], saving.save)
     rows = _provenance(mine, made, saving)
-    write_csv(folder / "provenance.csv", PROVENANCE, rows)
+    write_table(folder / "provenance.csv", PROVENANCE, rows)
     if withheld := [row for row in rows if row["recovered"] == "no"]:
-        write_csv(folder / "recover.csv", PROVENANCE, withheld)
+        write_table(folder / "recover.csv", PROVENANCE, withheld)
     quoted = json.dumps(name, ensure_ascii=False)
     toml = f'name = {quoted}\nkind = {json.dumps(kind.name)}\ndata = "data"\n'
     (folder / "exam.toml").write_text(toml, encoding="utf-8")
@@ -194,12 +194,9 @@ def _provenance(
     return rows
 
 
-def write_csv(file: Path, heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+def write_table(file: Path, heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows as CSV under these column names."""
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, heads)
-        writer.writeheader()
-        writer.writerows(rows)
+    file.write_text(write_csv(heads, rows, "\r\n"), encoding="utf-8", newline="")
 
 
 def _questions(file: Path, exam: Exam[Any], rows: Sequence[Mapping[str, str]], canary: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core.csv_text import plain_cell, write_csv
 from ..core.data_files import Problems, json_lines
 from ..core.errors import UsageError
 from ..core.images import SUFFIXES, inspect
@@ -133,12 +134,11 @@ def _write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         file.write_text(text, encoding="utf-8")
         return
-    with file.open("w", encoding="utf-8-sig", newline="") as stream:
-        table = csv.DictWriter(stream, COLUMNS)
-        table.writeheader()
-        for row in rows:
-            cells = {name: json.dumps(row[name], ensure_ascii=False, indent=1) for name in NESTED}
-            table.writerow({**row, **cells})
+
+    def cells(row: Mapping[str, Any]) -> dict[str, Any]:
+        return {**row, **{name: json.dumps(row[name], ensure_ascii=False, indent=1) for name in NESTED}}
+
+    file.write_text(write_csv(COLUMNS, map(cells, rows), "\r\n"), encoding="utf-8-sig", newline="")
 
 
 def _read_rows(file: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -150,7 +150,8 @@ def _read_rows(file: Path, problems: Problems) -> Iterator[tuple[int, dict[str, 
         if lacking := [name for name in ("item", "action", "base") if name not in (table.fieldnames or ())]:
             problems.add(f"has no column {', '.join(lacking)}", file)
             return
-        for row in table:
+        for cells in table:
+            row = {name: plain_cell(value) for name, value in cells.items()}
             try:
                 change = json.loads(row.get("change") or "{}")
             except ValueError as error:

@@ -13,7 +13,7 @@ from ..core.images import SUFFIXES, inspect
 from ..core.training import FILE, TrainSample, read_samples
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder
-from .export import check_empty, write_csv
+from .export import check_empty, write_table
 
 PROVENANCE = ("id", "image", "sha256", "origin", "licence", "source")
 
@@ -77,6 +77,6 @@ def export_training(builder: Builder, folder: Path) -> TrainingResult:
         rows.append({"id": item.id, "image": name, "sha256": item.body["image"], "origin": item.body.get("origin", ""),
                      "licence": item.body.get("licence", ""), "source": source.get("origin", "")})  # fmt: skip
     (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    write_csv(folder / "provenance.csv", PROVENANCE, rows)
+    write_table(folder / "provenance.csv", PROVENANCE, rows)
     samples = read_samples(folder)
     return TrainingResult(len(samples), len({sample.rubric.concept for sample in samples}))

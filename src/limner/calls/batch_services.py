@@ -82,8 +82,8 @@ class BatchService(Protocol):
         """Return the state of a batch."""
         ...
 
-    def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
-        """Yield the results that are available, in any order."""
+    def replies(self, batch: RemoteBatch, most: int) -> AsyncIterator[BatchReply]:
+        """Yield the results that are available, in any order, from files of at most `most` bytes."""
         ...
 
     async def cancel(self, remote: str) -> None:
@@ -103,9 +103,25 @@ def open_batches(name: str, provider: Provider) -> BatchService:
     return OpenAIBatches(provider) if provider.batch.shape == "openai" else GeminiBatches(provider)
 
 
+def endless_list() -> Fault:
+    """Return the fault of a service whose list of batches does not end."""
+    return Fault("server", f"the service lists more than {PAGE * PAGES:,} batches")
+
+
+TEXT_BYTES, DRAWING_BYTES = 2**20, 32 * 2**20
+"""Bytes of the results of one call, on average."""
+
+
+def most_result_bytes(lane: BatchLane, calls: int) -> int:
+    """Return the most bytes that the file with the results of a batch may have."""
+    text = lane.endpoint == CHAT_ENDPOINT
+    return max(TEXT_REPLY_BYTES if text else IMAGE_REPLY_BYTES, calls * (TEXT_BYTES if text else DRAWING_BYTES))
+
+
 TAG = "limner"
 """The name of the tag among a batch's metadata."""
-PAGE = 100
+PAGE, PAGES = 100, 100
+"""The batches on one page of a service's list, and the most pages that are read."""
 CLOCKS_APART_S = 3600.0
 """The largest difference assumed between a service's clock and ours."""
 OPENAI_STATES = {"completed": "completed", "expired": "expired", "cancelled": "cancelled", "failed": "failed"}
@@ -142,7 +158,7 @@ class OpenAIBatches:
     async def find(self, tag: str, since: float) -> str | None:
         """See `limner.calls.batch_services.BatchService`."""
         after = ""
-        while True:
+        for _ in range(PAGES):
             page = await self._ask("GET", f"/batches?limit={PAGE}" + (f"&after={quote(after)}" if after else ""))
             rows = page.get("data") or []
             for row in rows:
@@ -153,6 +169,7 @@ class OpenAIBatches:
             if not rows or past or not page.get("has_more"):
                 return None
             after = str(rows[-1]["id"])
+        raise endless_list()
 
     async def forget(self, file: str) -> None:
         """See `limner.calls.batch_services.BatchService`."""
@@ -169,13 +186,13 @@ class OpenAIBatches:
             fault = Fault("rate_limit" if full else "bad_request", f"the batch failed: {messages}"[:500], result=state)
         return RemoteBatch(remote, OPENAI_STATES.get(str(state.get("status")), "running"), fault, state)
 
-    async def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
+    async def replies(self, batch: RemoteBatch, most: int) -> AsyncIterator[BatchReply]:
         """See `limner.calls.batch_services.BatchService`: results first, errors second."""
         for name in ("output_file_id", "error_file_id"):
             if not (file := batch.reported.get(name)):
                 continue
             url = self._provider.address(f"/files/{quote(str(file), safe='')}/content")
-            async for line in fetched_lines(url, self._headers(), self._kind):
+            async for line in fetched_lines(url, self._headers(), self._kind, most):
                 if (reply := _openai_reply(line)) is not None:
                     yield reply
 
@@ -260,13 +277,14 @@ class GeminiBatches:
     async def find(self, tag: str, since: float) -> str | None:
         """See `limner.calls.batch_services.BatchService`."""
         token = ""
-        while True:
+        for _ in range(PAGES):
             page = await self._ask("GET", f"/batches?pageSize={PAGE}" + (f"&pageToken={quote(token)}" if token else ""))
             for row in page.get("operations") or []:
                 if (row.get("metadata") or {}).get("displayName") == PREFIX + tag:
                     return str(row["name"])
             if not (token := str(page.get("nextPageToken") or "")):
                 return None
+        raise endless_list()
 
     async def forget(self, file: str) -> None:
         """See `limner.calls.batch_services.BatchService`."""
@@ -274,7 +292,7 @@ class GeminiBatches:
 
     async def look(self, remote: str) -> RemoteBatch:
         """See `limner.calls.batch_services.BatchService`."""
-        state = await self._ask("GET", f"/{quote(remote)}")
+        state = await self._ask("GET", f"/{quote(remote)}", most=WHOLE_REPLY)
         meta = state.get("metadata") or {}
         status = GEMINI_STATES.get(str(meta.get("state")), "running")
         fault = None
@@ -285,7 +303,7 @@ class GeminiBatches:
             fault = Fault("rate_limit" if http == 429 else "bad_request", message, result={"error": error})
         return RemoteBatch(remote, status, fault, state)
 
-    async def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
+    async def replies(self, batch: RemoteBatch, most: int) -> AsyncIterator[BatchReply]:
         """See `limner.calls.batch_services.BatchService`."""
         output = batch.reported.get("response") or (batch.reported.get("metadata") or {}).get("output") or {}
         for row in (output.get("inlinedResponses") or {}).get("inlinedResponses") or []:
@@ -293,7 +311,7 @@ class GeminiBatches:
                 yield reply
         if file := output.get("responsesFile"):
             url = join_path(self._beside("/download", f"/{quote(str(file))}:download"), "?alt=media")
-            async for row in fetched_lines(url, self._headers()):
+            async for row in fetched_lines(url, self._headers(), most=most):
                 if (reply := _gemini_reply(row.get("key"), row)) is not None:
                     yield reply
 
@@ -310,8 +328,8 @@ class GeminiBatches:
         return self._provider.key_headers("x-goog-api-key: {key}")
 
     async def _ask(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
-        how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": WHOLE_REPLY}
-        return await exchange(method, join_path(self._url, path), headers=self._headers(), **how, **sent)
+        how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": TEXT_REPLY_BYTES} | sent
+        return await exchange(method, join_path(self._url, path), headers=self._headers(), **how)
 
 
 def _gemini_reply(key: Any, row: dict[str, Any]) -> BatchReply | None:

@@ -18,7 +18,7 @@ from ..core.errors import UsageError
 from ..core.faults import Fault
 from ..core.redaction import without_secrets
 from ..core.settings import Provider
-from ..store import Store, now
+from ..store import Store
 from ..store.schema import attempts, batches, calls, reservations
 from ..store.schema import calls as table
 from .budget import Reservation
@@ -88,7 +88,7 @@ class RowEnd:
 
 def begin(store: Store, batch: str, lane: BatchLane, owner: Owner) -> None:
     """Record a batch whose calls are being collected."""
-    at = now()
+    at = store.now()
     who = {"host": owner.host, "pid": owner.pid, "process_start": owner.start, "lease_until": at + LEASE_S}
     row = {"id": batch, **asdict(lane), "status": UNSENT, "calls": 0, "created": at, "updated": at, **who}
     store.write(lambda connection: store.insert_new(connection, batches, row))
@@ -96,7 +96,7 @@ def begin(store: Store, batch: str, lane: BatchLane, owner: Owner) -> None:
 
 def change(store: Store, batch: str, was: Sequence[str], **changes: Any) -> bool:
     """Update a batch if it still has one of these statuses; return whether it had."""
-    at = now()
+    at = store.now()
     mine = batches.update().where(batches.c.id == batch, batches.c.status.in_(was))
     values = {"updated": at, "lease_until": at + LEASE_S, **changes}
     return bool(store.write(lambda connection: connection.execute(mine.values(**values)).rowcount))
@@ -118,9 +118,9 @@ def release(store: Store, batch: str, why: str, was: str) -> bool:
         connection.execute(
             calls.update()
             .where(calls.c.batch == batch, calls.c.token == batch, calls.c.status == "submitted")
-            .values(status="open", updated=now())
+            .values(status="open", updated=store.now())
         )
-        ended = {"status": "released", "detail": why[:MAX_DETAIL], "updated": now()}
+        ended = {"status": "released", "detail": why[:MAX_DETAIL], "updated": store.now()}
         connection.execute(batches.update().where(batches.c.id == batch).values(**ended))
         return True
 
@@ -144,7 +144,7 @@ def settle(store: Store, batch: str, ended: Iterable[RowEnd], purse: str | None,
     columns = calls.c.tries, calls.c.created, calls.c.updated
 
     def settle_one(connection: sa.Connection, end: RowEnd) -> bool:
-        at = now()
+        at = store.now()
         aside = connection.execute(
             sa.select(reservations).where(reservations.c.call == end.key, reservations.c.token == batch)
         ).first()
@@ -186,7 +186,7 @@ def finish(store: Store, batch: str, status: str, detail: str | None = None) -> 
     def operation(connection: sa.Connection) -> bool:
         if connection.execute(left.limit(1)).first() is not None:
             return False
-        ended = {"status": status, "detail": detail and detail[:MAX_DETAIL], "updated": now()}
+        ended = {"status": status, "detail": detail and detail[:MAX_DETAIL], "updated": store.now()}
         connection.execute(batches.update().where(batches.c.id == batch).values(**ended))
         return True
 
@@ -205,7 +205,7 @@ def read_batches(store: Store, ids: Iterable[str] | None = None, *, only_open: b
     with store.reading() as connection:
         waiting = {row[0]: int(row[1]) for row in connection.execute(counts)}
         rows = connection.execute(query).all()
-    at, states = now(), list[BatchState]()
+    at, states = store.now(), list[BatchState]()
     for row in rows:
         owner = Owner(row.host, row.pid, row.process_start)
         orphaned = owner.is_dead_here() or (row.lease_until or 0.0) < at
@@ -263,6 +263,7 @@ class BatchCalls(Calls):
         self._set_aside: dict[str, float] = {}
         self._paid_now: dict[str, RowEnd] = {}
         self._failed: dict[str, int] = {}
+        self._unchecked: list[tuple[BatchRow, float | None]] = []
 
     async def _do(
         self,
@@ -294,7 +295,7 @@ class BatchCalls(Calls):
             if row is None:
                 return None
             how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
-            return known_claim(connection, row, None, now(), **how)
+            return known_claim(connection, row, None, self.store.now(), **how)
 
     def _adopt(self, key: str, row: BatchRow, batch: str) -> None:
         """Wait for a call that was already submitted, by this process or an earlier one."""
@@ -327,8 +328,9 @@ class BatchCalls(Calls):
         set_aside = await self.budget.reserve(bound, call.request.target)
         how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
         with purpose(*call.purpose):
+            at = self.store.now()
             claiming = claim(
-                self.store, call.request, self.owner, batch, now(), reservation=reservation, batch=batch, **how
+                self.store, call.request, self.owner, batch, at, reservation=reservation, batch=batch, **how
             )
 
         def operation(connection: sa.Connection) -> Claim:
@@ -362,7 +364,8 @@ class BatchCalls(Calls):
     def ended(self, ends: list[RowEnd], new: list[RowEnd]) -> None:
         """Count how calls ended; the `new` ones among `ends` were not settled before."""
         for end in ends:
-            self.waiting.pop(end.key, None)
+            if (row := self.waiting.pop(end.key, None)) is not None:
+                self._unchecked.append((row, end.cost))
             if (set_aside := self._set_aside.pop(end.key, None)) is not None:
                 self.budget.settle(set_aside, end.cost)
             if end.status == "failed":
@@ -372,6 +375,12 @@ class BatchCalls(Calls):
         for end in new:
             self.tally.count(end.cost, end.doubt is not None)
             self._paid_now[end.key] = end
+
+    def check_costs(self) -> None:
+        """Check that no call that ended cost more than was reserved for it; see `Budget.check_cost`."""
+        ended, self._unchecked = self._unchecked, []
+        for row, cost in ended:
+            self.budget.check_cost(row.bound, cost, f"{row.lane.service}/{row.lane.model}")
 
     def released(self, keys: list[str]) -> None:
         """Stop waiting for calls on which this process spent nothing."""

@@ -14,7 +14,18 @@ from ..core.images import MAX_BYTES
 from ..core.json_text import parse_json
 from ..core.redaction import public_address, redact, resolve_link, without_secrets
 from . import TRANSIENT, Fault, Kind
-from .http import CONNECT_S, BadPacking, TooLarge, client, error_message, kind_of, read_bounded, retry_after
+from .http import (
+    CONNECT_S,
+    TEXT_REPLY_BYTES,
+    BadPacking,
+    TooLarge,
+    client,
+    error_message,
+    kind_of,
+    read_bounded,
+    read_content,
+    retry_after,
+)
 
 TRIES = 6
 """Tries to fetch a file before giving up."""
@@ -27,15 +38,15 @@ LINE_BYTES = 2**28
 
 
 async def fetched_lines(
-    url: str, headers: Mapping[str, str], kinds: Callable[[int, Any], Kind] = kind_of
+    url: str, headers: Mapping[str, str], kinds: Callable[[int, Any], Kind] = kind_of, most: int = MOST_BYTES
 ) -> AsyncIterator[dict[str, Any]]:
-    """Yield the JSON objects in the lines of a remote file.
+    """Yield the JSON objects in the lines of a remote file of at most `most` bytes.
 
     Raises:
         Fault: The file does not arrive complete, or a line is not JSON.
     """
     with tempfile.TemporaryFile() as file:
-        await fetch_file(url, headers, file, kinds)
+        await fetch_file(url, headers, file, kinds, most=most)
         file.seek(0)
         while line := file.readline(LINE_BYTES):
             if not line.strip():
@@ -56,6 +67,7 @@ async def fetch_file(
     *,
     redirects: int = 0,
     stall_s: float = 600.0,
+    most: int = MOST_BYTES,
 ) -> None:
     """Append the missing part of a remote file to an open one; a broken transfer is continued a few times.
 
@@ -66,13 +78,14 @@ async def fetch_file(
         kinds: Returns the kind of fault for status and body.
         redirects: The most redirects that are followed.
         stall_s: Seconds without a byte after which the transfer counts as broken.
+        most: The most bytes that the file may have.
 
     Raises:
         Fault: The file does not arrive complete.
     """
     for n in range(1, TRIES + 1):
         try:
-            return await _fetch(url, headers, file, kinds, redirects, stall_s)
+            return await _fetch(url, headers, file, kinds, redirects, stall_s, most)
         except Fault as fault:
             if n == TRIES or fault.kind not in TRANSIENT:
                 raise
@@ -86,6 +99,7 @@ async def _fetch(
     kinds: Callable[[int, Any], Kind],
     redirects: int,
     stall_s: float,
+    most: int,
 ) -> None:
     have = file.seek(0, 2)
     asked = dict(headers) | {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
@@ -99,10 +113,9 @@ async def _fetch(
             elif status == 416 and have:
                 return  # The file is already complete.
             elif status in (200, 206):
-                await _append(reply, file, have if status == 206 else 0)
+                await _append(reply, file, have if status == 206 else 0, most)
             else:
-                content = await reply.aread()
-                body = _body(content[: 2**16])
+                body = _body(await read_content(reply, TEXT_REPLY_BYTES))
                 wait = retry_after(reply.headers.get("retry-after"))
                 raise Fault(kinds(status, body), f"{status}: {error_message(body)}", retry_after=wait)
     except httpx2.TimeoutException as error:
@@ -112,18 +125,18 @@ async def _fetch(
     if target is not None:
         if url.lower().startswith("https:") and not target.lower().startswith("https:"):
             raise Fault("setup", f"the download leads to {public_address(target)[:80]!r}, which is not encrypted")
-        await _fetch(target, {}, file, kinds, redirects - 1, stall_s)
+        await _fetch(target, {}, file, kinds, redirects - 1, stall_s, most)
 
 
-async def _append(reply: httpx2.Response, file: IO[bytes], have: int) -> None:
+async def _append(reply: httpx2.Response, file: IO[bytes], have: int, most: int) -> None:
     """Write the body of a reply to a file, of which the first bytes are there."""
     file.seek(have)
     file.truncate()
     length, came = reply.headers.get("content-length"), 0
     async for piece in reply.aiter_raw():
         came += len(piece)
-        if have + came > MOST_BYTES:
-            raise Fault("unreadable", f"the results are over {MOST_BYTES:,} bytes", cost=None)
+        if have + came > most:
+            raise Fault("unreadable", f"the results are over {most:,} bytes", cost=None)
         await asyncio.to_thread(file.write, piece)
     if length is not None and length.isdecimal() and came < int(length):
         raise Fault("network", f"the download broke off after {have + came} bytes")
@@ -148,8 +161,8 @@ async def upload_in_pieces(
         "X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start",
         "X-Goog-Upload-Header-Content-Length": str(size), "X-Goog-Upload-Header-Content-Type": media,
     }  # fmt: skip
-    reply = await _sent(url, {**headers, **start}, json=description)
-    place = resolve_link(url, reply.headers.get("x-goog-upload-url", ""))
+    link, _ = await _sent(url, {**headers, **start}, json=description)
+    place = resolve_link(url, link)
     if urlsplit(place)[:2] != urlsplit(url)[:2]:
         raise Fault("server", f"the service redirects uploads to {public_address(place)}, which Limner does not follow")
     file.seek(0)
@@ -158,30 +171,31 @@ async def upload_in_pieces(
         piece = await asyncio.to_thread(file.read, PIECE)
         last = offset + len(piece) >= size
         how = {"X-Goog-Upload-Command": "upload, finalize" if last else "upload", "X-Goog-Upload-Offset": str(offset)}
-        reply = await _sent(place, {**headers, **how}, content=piece)
+        _, content = await _sent(place, {**headers, **how}, content=piece)
         offset += len(piece)
         if last:
-            reported = without_secrets(parse_json(reply.content))
+            reported = without_secrets(parse_json(content))
             if not isinstance(reported, dict) or not isinstance(reported.get("file"), dict):
                 raise Fault("server", "the service did not describe the uploaded file")
             return reported
 
 
-async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> httpx2.Response:
-    """Send one request of an upload and return its reply."""
+async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> tuple[str, bytes]:
+    """Send one request of an upload; return the address for its pieces, if it has one, and the reply's content."""
     limit = httpx2.Timeout(600.0, connect=CONNECT_S)
     try:
-        reply = await client().post(url, headers=dict(headers), timeout=limit, **sent)
+        async with client().stream("POST", url, headers=dict(headers), timeout=limit, **sent) as reply:
+            content = await read_content(reply, TEXT_REPLY_BYTES)
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"the upload timed out ({type(error).__name__})") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise Fault("network", redact(f"{type(error).__name__}: {error}")) from error
     if reply.status_code != 200:
-        body = _body(reply.content[: 2**16])
+        body = _body(content)
         wait = retry_after(reply.headers.get("retry-after"))
         kind = kind_of(reply.status_code, body)
         raise Fault(kind, f"{reply.status_code}: {error_message(body)}", retry_after=wait)
-    return reply
+    return reply.headers.get("x-goog-upload-url", ""), content
 
 
 LINK_TIMEOUT_S = 120.0
@@ -190,8 +204,8 @@ HOPS = 3
 _IMAGE = ("image/", "application/octet-stream", "binary/octet-stream")
 
 
-async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
-    """Return the image behind a link, within limits on host, size and type.
+async def fetch(url: str, hosts: tuple[str, ...], own_port: int | None = None) -> bytes:
+    """Return the image behind a link, within limits on host, port, size and type.
 
     Every address on the way must be allowed, and no redirect may lead from https to http.
 
@@ -199,10 +213,9 @@ async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
         Fault: ``image`` for a link that must not be followed or is not an image, ``missing`` for an expired link.
     """
     for _ in range(HOPS + 1):
-        if not is_allowed(url, hosts):
-            raise Fault(
-                "image", f"the link leads to {public_address(url)[:80]!r}, which is not among {', '.join(hosts)}"
-            )
+        if not is_allowed(url, hosts, own_port):
+            listed = f"{', '.join(hosts)} at ports {', '.join(map(str, sorted({*PORTS, own_port or 443})))}"
+            raise Fault("image", f"the link leads to {public_address(url)[:80]!r}, which is not among {listed}")
         answer = await _step(url)
         if isinstance(answer, bytes):
             return answer
@@ -239,14 +252,24 @@ async def _step(url: str) -> bytes | str:
         raise Fault("network", f"the linked image: {type(error).__name__}: {error}") from error
 
 
-def is_allowed(url: str, hosts: tuple[str, ...]) -> bool:
-    """Return whether a link from a service may be followed."""
+PORTS = (80, 443)
+"""Ports that a link may lead to, besides the service's own."""
+
+
+def port_of(url: str) -> int | None:
+    """Return the port of an address; None if it is the usual one."""
+    return urlsplit(url).port
+
+
+def is_allowed(url: str, hosts: tuple[str, ...], own_port: int | None = None) -> bool:
+    """Return whether a link from a service at this port may be followed."""
     try:
         parts = urlsplit(url)
-        host, _ = (parts.hostname or "").lower(), parts.port
+        host, port = (parts.hostname or "").lower(), parts.port
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and any(_fits(host, allowed) for allowed in hosts)
+    usual = port is None or port in PORTS or port == own_port
+    return usual and parts.scheme in ("http", "https") and any(_fits(host, allowed) for allowed in hosts)
 
 
 def _fits(host: str, allowed: str) -> bool:

@@ -25,6 +25,7 @@ from ..core.images import MAX_BYTES
 from ..core.json_text import TooComplex, parse_json
 from ..core.redaction import public_address, redact, resolve_link, without_secrets
 from . import STOPPING, Fault, Kind
+from .keys import idempotency_headers
 
 CONNECT_S = 30.0
 POOLS = 8
@@ -35,6 +36,8 @@ IMAGE_REPLY_BYTES = MAX_BYTES * 4 // 3 + 2**22
 """Bytes of a reply that may hold an image as base64."""
 TEXT_REPLY_BYTES = 2**24
 """Bytes of a reply that holds no image."""
+ERROR_BYTES = 2**20
+"""Bytes of an error that are read; the rest is cut off."""
 TROUBLE = (httpx2.HTTPError, httpx2.InvalidURL)
 """Exceptions of the client when no reply arrives."""
 UNCONNECTED = (httpx2.ConnectError, httpx2.ProxyError)
@@ -132,12 +135,13 @@ async def exchange(
     """
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
     sent = {"json": body} if form is None else form.sent()
+    headers = {**headers, **(idempotency_headers() if method == "POST" else {})}
     try:
         async with client().stream(method, url, headers=dict(headers), timeout=limit, **sent) as reply:
             if 300 <= reply.status_code < 400:
                 raise redirected(reply)
             status, wait = reply.status_code, retry_after(reply.headers.get("retry-after"))
-            content = await _content(reply, most)
+            content = await read_content(reply, most)
     except httpx2.ConnectTimeout as error:
         raise Fault("network", f"{public_address(url)}: no connection within {CONNECT_S:g} s") from error
     except httpx2.TimeoutException as error:
@@ -181,7 +185,7 @@ def redirected(reply: httpx2.Response) -> Fault:
     return Fault("setup", redact(f"{detail}; if that address is right, set it as base_url in limner.toml"))
 
 
-async def _content(reply: httpx2.Response, most: int) -> bytes:
+async def read_content(reply: httpx2.Response, most: int) -> bytes:
     """Return the body of a reply, cut off if it is an oversized error.
 
     Raises:
@@ -189,7 +193,7 @@ async def _content(reply: httpx2.Response, most: int) -> bytes:
     """
     failed = reply.status_code >= 400
     try:
-        return bytes(await read_bounded(reply, most))
+        return bytes(await read_bounded(reply, min(most, ERROR_BYTES) if failed else most))
     except TooLarge as error:
         if failed:
             return error.head
@@ -213,7 +217,7 @@ async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
                 raise redirected(reply)
             if reply.status_code != 200:
                 raise Fault("server", f"{place} answers with {reply.status_code}")
-            return await _content(reply, most)
+            return await read_content(reply, most)
     except TROUBLE as error:
         raise Fault("network", redact(f"{place}: {type(error).__name__}: {error}")) from error
 

@@ -18,13 +18,13 @@ from ..core.errors import LimnerError, StoreError
 from ..core.faults import RETRIED_NEXT_RUN, TRANSIENT, Fault, unexpected_fault
 from ..core.redaction import without_secrets
 from ..core.settings import Provider
-from ..store import Store, now
+from ..store import Store
 from ..store.schema import attempts, calls
 from ..store.trouble import changed_message
 from .budget import Budget, Reservation
 from .claims import LEASE_S, Claim, Claimed, Owner, Settled, Short, Submitted, claim, entry, settled, this_process
 from .first_call import FirstCalls, Unusable
-from .keys import Request
+from .keys import Request, idempotent
 from .purse import wait_or_stop
 from .rate_limit import Limits, RateLimit
 from .usage import BUDGET, RETRY, Tally, Waits, current_account, doubt_of
@@ -53,7 +53,7 @@ class Calls:
         self.store, self.retry_failed, self.tries = store, retry_failed, tries
         self.budget = budget or Budget()
         self.tally, self.waits = Tally(), Waits()
-        self.since = now()
+        self.since = store.now()
         self._room: AbstractAsyncContextManager[None] = (
             nullcontext() if concurrency is None else asyncio.Semaphore(concurrency)
         )
@@ -69,6 +69,7 @@ class Calls:
         self._renewal: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Calls:
+        await asyncio.to_thread(self.store.check_clock)
         self._renewal = asyncio.create_task(renew(self.store, self._held))
         return self
 
@@ -147,7 +148,7 @@ class Calls:
         how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
         how["reservation"] = reservation
         try:
-            return await self.store.awrite(claim(self.store, request, self.owner, token, now(), **how))
+            return await self.store.awrite(claim(self.store, request, self.owner, token, self.store.now(), **how))
         except asyncio.CancelledError:
             # The claim is committed all the same: give it back, because nobody will make the call.
             await asyncio.shield(self.store.awrite(self._claimed(request, token, reservation).give_back()))
@@ -186,6 +187,8 @@ class Calls:
         """Make attempts until one settles the call; return None if the claim was lost meanwhile."""
         attempt, reservation = Attempt(call, held.progress), call.reservation
         limit, began = self._rate_limit(request.target), time.monotonic()
+        header = limit.limits.idempotency_header
+        answered = await asyncio.to_thread(count_answered, self.store, request.key) if header and held.tries else 0
         for n in range(held.tries + 1, held.tries + self.tries + 1):
             reserved: float | None = None
             try:
@@ -205,27 +208,31 @@ class Calls:
                     self.budget.settle(reserved, 0.0)
                 await asyncio.shield(self.store.awrite(call.give_back()))
                 raise
-            started, clock = now(), time.perf_counter()
+            started, clock = self.store.now(), time.perf_counter()
             cost: float | None = None
             try:
-                async with asyncio.timeout(limit.limits.attempt_s):
-                    result = await perform(attempt)
+                # An attempt whose outcome is unknown is repeated under the same key; an answered one is not.
+                with idempotent(header, f"{request.key}-{answered}"):
+                    async with asyncio.timeout(limit.limits.attempt_s):
+                        result = await perform(attempt)
                 self._first_calls.answer(request.target, request.key, None)
                 doubt = result.doubt or doubt_of(result.cost)
                 cost = bound if doubt else result.cost
             except (Fault, TimeoutError) as error:
                 fault = error if isinstance(error, Fault) else too_slow(limit.limits.attempt_s)
                 fault.doubt = fault.doubt or doubt_of(fault.cost)
+                answered += fault.cost is not None
                 cost = fault.cost = bound if fault.doubt else fault.cost
                 self._first_calls.answer(request.target, request.key, fault)
                 later = time.monotonic() + (fault.retry_after or 0.0)
                 last = n == held.tries + self.tries or later - began > limit.limits.call_s
-                again = fault.kind in TRANSIENT and not last
+                again = fault.kind in TRANSIENT and not last and not self.budget.is_beyond(bound, cost)
                 if fault.retry_after is not None:
                     limit.hold(fault.retry_after)
                 row = attempt_row(request.key, n, started, time.perf_counter() - clock, fault)
                 if not await self._settle(call, row, "claimed" if again else "failed", fault):
                     return None
+                self.budget.check_cost(bound, cost, request.target)
                 if not again:
                     raise Fault(fault.kind, fault.detail, calls=(request.key,), cost=fault.cost) from fault
             except BaseException as error:
@@ -245,6 +252,7 @@ class Calls:
                 row = attempt_row(request.key, n, started, time.perf_counter() - clock, None) | outcome_columns
                 if not await self._settle(call, row, "done", None):
                     return None
+                self.budget.check_cost(bound, cost, request.target)
                 return Outcome(request.key, payload, cost, stored=False)
             finally:
                 self.budget.settle(reserved, cost)
@@ -262,7 +270,7 @@ class Calls:
             return
         self._reopened.add(key)
         done = calls.update().where(calls.c.key == key, calls.c.status == "done")
-        await self.store.awrite(methodcaller("execute", done.values(status="open", updated=now())))
+        await self.store.awrite(methodcaller("execute", done.values(status="open", updated=self.store.now())))
 
     async def _reserve(self, call: ClaimedCall, n: int, reservation: Reservation, target: str) -> bool:
         """Wait until a further attempt's bound fits the purse, and reserve it; return False if the claim was lost."""
@@ -279,6 +287,13 @@ class Calls:
         if status == "failed":
             self._tried.add(call.key)
         return await self.store.awrite(call.settle(row, status, fault))
+
+
+def count_answered(store: Store, key: str) -> int:
+    """Return how many attempts at a call the service is known to have answered."""
+    answered = attempts.c.call == key, attempts.c.cost.is_not(None)
+    with store.reading() as connection:
+        return int(connection.execute(sa.select(sa.func.count()).where(*answered)).scalar_one())
 
 
 def back_off(tries: int) -> float:
@@ -447,7 +462,7 @@ class ClaimedCall:
             fits = reservation.take(connection)
             held = connection.execute(SELECT_OWN, {"key_": self.key, "token_": self.token}).first() is not None
             if fits and held:
-                reservation.enter(connection, self.store, entry(self.key, n, self.token, self.owner, now()))
+                reservation.enter(connection, self.store, entry(self.key, n, self.token, self.owner, self.store.now()))
             elif fits:
                 reservation.put_back(connection)
             return None if held and not fits else held
@@ -460,7 +475,7 @@ class ClaimedCall:
         Raises:
             StoreError: The call is no longer in the store.
         """
-        at, cost = now(), row["cost"]
+        at, cost = self.store.now(), row["cost"]
         changes: dict[str, Any] = {"status": status, "tries": row["n"], "updated": at, "lease_until": at + LEASE_S}
         if status == "done":
             changes |= {"accepted": row["n"], "fault": None, "detail": None, "progress": None}
@@ -488,13 +503,14 @@ class ClaimedCall:
         def operation(connection: sa.Connection) -> None:
             if self.reservation is not None:
                 self.reservation.release(connection, self.key, self.token)
-            connection.execute(UPDATE_OWN, {"key_": self.key, "token_": self.token, "status": "open", "updated": now()})
+            changes = {"status": "open", "updated": self.store.now()}
+            connection.execute(UPDATE_OWN, {"key_": self.key, "token_": self.token, **changes})
 
         return operation
 
     def save_progress(self, progress: dict[str, Any]) -> Callable[[sa.Connection], Any]:
         """Save the progress of an attempt."""
-        changes = {"key_": self.key, "token_": self.token, "progress": progress, "updated": now()}
+        changes = {"key_": self.key, "token_": self.token, "progress": progress, "updated": self.store.now()}
         return lambda connection: connection.execute(UPDATE_OWN, changes)
 
 
@@ -502,10 +518,12 @@ async def renew(store: Store, held: Mapping[str, str]) -> None:
     """Renew the leases of held claims (tokens by key) until cancelled."""
     while True:
         await asyncio.sleep(LEASE_S / 4)
+        with suppress(StoreError):
+            await asyncio.to_thread(store.set_clock)
         tokens = list(held.values())
         for start in range(0, len(tokens), 500):
             mine = calls.update().where(calls.c.token.in_(tokens[start : start + 500]))
-            renewed = mine.values(lease_until=now() + LEASE_S)
+            renewed = mine.values(lease_until=store.now() + LEASE_S)
             # A lease spans several renewals, so one failure must not end the loop.
             with suppress(StoreError):
                 await store.awrite(methodcaller("execute", renewed))

@@ -83,6 +83,24 @@ def purpose(exam: str | None, painter: str | None) -> Iterator[None]:
         _current.reset(token)
 
 
+_idempotency: ContextVar[dict[str, str]] = ContextVar("idempotency", default={})  # noqa: B039
+
+
+@contextmanager
+def idempotent(header: str | None, key: str) -> Iterator[None]:
+    """Send the key under this header with every request that changes something in this block."""
+    token = _idempotency.set({} if header is None else {header: key})
+    try:
+        yield
+    finally:
+        _idempotency.reset(token)
+
+
+def idempotency_headers() -> dict[str, str]:
+    """Return the header by which a service recognises the request being made if it is repeated."""
+    return _idempotency.get()
+
+
 def current() -> tuple[str | None, str | None]:
     """Return the exam and painter that calls are being made for."""
     return _current.get()

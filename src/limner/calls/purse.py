@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..core.errors import UsageError
-from ..store import Store, now
+from ..store import Store
 from ..store.schema import attempts, calls, purses, reservations
 from .budget import EXACT, Budget, BudgetReached, Reservation
 from .claims import Owner, this_host
@@ -54,7 +54,7 @@ def open_purse(store: Store, name: str, limit: float | None, *, change: bool = F
         return None
 
     def operation(connection: sa.Connection) -> float | None:
-        at = now()
+        at = store.now()
         fresh = {"name": name, "budget": limit, "spent": 0.0, "reserved": 0.0, "created": at, "updated": at}
         if store.is_new(connection, purses, fresh):
             return None
@@ -101,6 +101,7 @@ class PurseState:
     Attributes:
         lost: The part of `reserved` whose processes are dead. It stays reserved until the call is made again, and
             counts as spent, at its bound, from then on.
+        beyond: The part of `spent` that services reported beyond what was reserved for their calls.
     """
 
     purse: str
@@ -109,6 +110,7 @@ class PurseState:
     reserved: float
     lost: float
     left: float
+    beyond: float
     by: Sequence[Holder]
 
     def to_json(self) -> dict[str, Any]:
@@ -122,6 +124,7 @@ def read_purses(store: Store, name: str | None = None) -> list[PurseState]:
     Raises:
         UsageError: No purse has this name.
     """
+    at = store.now()
     with store.reading() as connection:
         query = sa.select(purses).order_by(purses.c.name)
         rows = connection.execute(query if name is None else query.where(purses.c.name == name)).all()
@@ -129,7 +132,7 @@ def read_purses(store: Store, name: str | None = None) -> list[PurseState]:
             names = connection.scalars(sa.select(purses.c.name).order_by(purses.c.name)).all()
             hint = f"it has: {', '.join(names)}" if names else "add `--budget 5 --purse NAME` to a run to create one"
             raise UsageError(f"{store.url} has no purse {name!r}; {hint}")
-        return [_state(connection, row) for row in rows]
+        return [_state(connection, row, at) for row in rows]
 
 
 def wait_or_stop(store: Store, reservation: Reservation, target: str) -> None:
@@ -138,11 +141,11 @@ def wait_or_stop(store: Store, reservation: Reservation, target: str) -> None:
     Raises:
         BudgetReached: No call in flight can free enough.
     """
-    mine = purses.c.name == reservation.purse
+    mine, at = purses.c.name == reservation.purse, store.now()
     with store.reading() as connection:
         row = connection.execute(sa.select(purses).where(mine)).one()
         held = {"processes that ended in flight": 0.0, "calls in batches": 0.0}
-        for _, bound, alive, batched in _flying(connection, row.name):
+        for _, bound, alive, batched in _flying(connection, row.name, at):
             held["calls in batches"] += bound if batched else 0.0
             held["processes that ended in flight"] += 0.0 if alive else bound
     lost = sum(held.values())
@@ -156,12 +159,12 @@ def wait_or_stop(store: Store, reservation: Reservation, target: str) -> None:
     )
 
 
-def _flying(connection: sa.Connection, purse: str) -> Iterable[tuple[Owner, float, bool, bool]]:
+def _flying(connection: sa.Connection, purse: str, at: float) -> Iterable[tuple[Owner, float, bool, bool]]:
     """Yield each reservation: owner, amount, whether it can still be settled, and whether it is in a batch."""
     whose = (calls.c.key == reservations.c.call) & (calls.c.token == reservations.c.token)
     joined = reservations.join(calls, whose, isouter=True)
     query = sa.select(reservations, calls.c.lease_until, calls.c.status).select_from(joined)
-    at, dead = now(), dict[Owner, bool]()
+    dead = dict[Owner, bool]()
     for row in connection.execute(query.where(reservations.c.purse == purse, reservations.c.counted.is_(None))):
         owner = Owner(row.host, row.pid, row.process_start)
         if owner not in dead:
@@ -171,19 +174,19 @@ def _flying(connection: sa.Connection, purse: str) -> Iterable[tuple[Owner, floa
         yield owner, row.bound, batched or (not dead[owner] and (row.lease_until or 0.0) > at), batched
 
 
-def _state(connection: sa.Connection, row: Any) -> PurseState:
-    at = (reservations.c.host, reservations.c.pid, reservations.c.process_start)
+def _state(connection: sa.Connection, row: Any, at: float) -> PurseState:
+    process = (reservations.c.host, reservations.c.pid, reservations.c.process_start)
     tried = (attempts.c.call == reservations.c.call) & (attempts.c.n == reservations.c.n)
     unknown = sa.case((attempts.c.cost.is_(None), reservations.c.counted), else_=0.0)
     query = (
-        sa.select(*at, sa.func.count(), sa.func.sum(reservations.c.counted), sa.func.sum(unknown))
+        sa.select(*process, sa.func.count(), sa.func.sum(reservations.c.counted), sa.func.sum(unknown))
         .select_from(reservations.join(attempts, tried, isouter=True))
         .where(reservations.c.purse == row.name)
-        .group_by(*at)
+        .group_by(*process)
     )
     sums = {Owner(*sums_row[:3]): sums_row[3:] for sums_row in connection.execute(query)}
     held, lost, alive = dict[Owner, float](), 0.0, set[Owner]()
-    for owner, bound, living, batched in _flying(connection, row.name):
+    for owner, bound, living, batched in _flying(connection, row.name, at):
         held[owner] = held.get(owner, 0.0) + bound
         alive |= {owner} if living and not batched else set()
         lost += 0.0 if living else bound
@@ -198,7 +201,10 @@ def _state(connection: sa.Connection, row: Any) -> PurseState:
     reserved = sum(held.values())
     left = max(0.0, row.budget - row.spent - reserved)
     by.sort(key=lambda holder: (-holder.spent - holder.reserved, holder.host, holder.pid))
-    return PurseState(row.name, row.budget, row.spent, reserved, lost, left, by)
+    over = reservations.c.counted - reservations.c.bound
+    mine = reservations.c.purse == row.name, over > EXACT
+    beyond = float(connection.scalar(sa.select(sa.func.sum(over)).where(*mine)) or 0.0)
+    return PurseState(row.name, row.budget, row.spent, reserved, lost, left, beyond, by)
 
 
 def _runs(owner: Owner, sign: bool) -> bool | None:

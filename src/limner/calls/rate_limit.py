@@ -19,12 +19,14 @@ class Limits:
     Attributes:
         attempt_s: Seconds one attempt may take.
         call_s: Seconds after which no further attempt is begun.
+        idempotency_header: The header by which the service recognises a repeated request.
     """
 
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     attempt_s: float = 600.0
     call_s: float = 3600.0
+    idempotency_header: str | None = None
 
 
 class RateLimit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,14 @@ MOST_TOKENS = 10**9
 """More tokens than any reply has; a larger report is not credible."""
 FAR, SPARE = 10.0, 1.0
 """A cost above `FAR` times the bound plus `SPARE` dollars is not credible."""
+CHEAPEST = 0.1
+"""A reported amount below this share of the list price is not credible; discounts for cached prompts reach it."""
+CHARS_PER_TOKEN = 8
+"""More characters than a token has on average in any language, apart from spaces and repeated characters."""
+PICTURE_TOKENS, IMAGE_TOKENS = 16, 64
+"""Fewer tokens than any service counts for a picture that it reads, and for one that it draws."""
+_COMPRESSIBLE = re.compile(r"\s+|(.)(?=\1)")
+"""Spaces and repeated characters, of which one token may hold many."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +75,25 @@ def reported_usage(reply: Mapping[str, Any], name: str = "usage") -> Mapping[str
     return usage
 
 
-def reported_tokens(usage: Mapping[str, Any], name: str) -> int | None:
+def fewest_tokens(text: str) -> int:
+    """Return a number of tokens that no tokenizer stays below for a text of usual words.
+
+    >>> fewest_tokens("Draw a water molecule and label its atoms."), fewest_tokens("-" * 400)
+    (4, 0)
+    """
+    return len(_COMPRESSIBLE.sub("", text)) // CHARS_PER_TOKEN
+
+
+def reported_tokens(usage: Mapping[str, Any], name: str, fewest: int = 0) -> int | None:
     """Return a number of tokens as a service reports it; None if it does not.
 
+    Args:
+        usage: What the service reports.
+        name: The field.
+        fewest: The tokens that were sent or received at least; see `fewest_tokens`.
+
     Raises:
-        Incredible: It is not a whole number, is negative or is impossibly large.
+        Incredible: It is not a whole number, is negative, is impossibly large or is below `fewest`.
     """
     tokens = _number(usage.get(name), name)
     if tokens is None:
@@ -79,6 +102,8 @@ def reported_tokens(usage: Mapping[str, Any], name: str) -> int | None:
         raise Incredible(f"{name} is {tokens!r}")
     if tokens > MOST_TOKENS:
         raise Incredible(f"{name} is {tokens:.6g}")
+    if tokens < fewest:
+        raise Incredible(f"{name} is {tokens:.6g} for a text of at least {fewest}")
     return int(tokens)
 
 
@@ -90,6 +115,17 @@ def reported_dollars(usage: Mapping[str, Any], name: str) -> float | None:
     """
     dollars = _number(usage.get(name), name)
     return None if dollars is None else float(dollars)
+
+
+def check_amount(dollars: float, listed: float | None) -> float:
+    """Return an amount that a service reports, after comparing it with the list price of the least it can be for.
+
+    Raises:
+        Incredible: It is far below the list price.
+    """
+    if listed and dollars < CHEAPEST * listed:
+        raise Incredible(f"${dollars:.6g} for what costs at least ${listed:.6g} by the price list")
+    return dollars
 
 
 def billed_cost(usage: Mapping[str, Any]) -> float | None:

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -75,9 +75,14 @@ GROUPS: dict[str, dict[str, str]] = {
         "demo": "Run the bundled samples offline, with controls.",
         "docs": "Show a page of the documentation, such as the tutorial.",
         "doctor": "Check that this machine and this store are ready to use.",
+        "trust": "Trust this folder's limner.toml to send keys to other hosts.",
         "completion": "Print the setup for Tab completion in bash, zsh or fish.",
     },
 }
+STORE = "limner.store"
+"""The name under which a command's context keeps the address of its store."""
+EVERYDAY = ("demo", "run", "scores", "compare", "show", "report", "estimate", "doctor")
+"""The commands that help lists first."""
 COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
 _FILES = {"Draw and mark": "run", "Judges": "certify", "First steps": "demo", "People": "study", "Models": "cost"}
 """The module with a group's commands, if its name differs from the group's."""
@@ -85,6 +90,19 @@ _FILES = {"Draw and mark": "run", "Judges": "certify", "First steps": "demo", "P
 
 class LazyGroup(click.Group):
     """A group that loads a command's module when the command is used."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; if a damaged row of the store breaks it, name the row instead of the place in the code."""
+        from ..core.errors import LimnerError
+
+        try:
+            return super().invoke(ctx)
+        except (LimnerError, click.ClickException, click.exceptions.Exit, click.Abort, OSError):
+            raise
+        except Exception as error:
+            if message := damage_message(ctx.meta.get(STORE)):
+                raise LimnerError(message) from error
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of `COMMANDS`."""
@@ -100,11 +118,32 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, without loading any."""
+        """Write the list of commands, without loading any: those of every day first, then the others by group."""
         width = max(map(len, COMMANDS))
-        for group, inside in GROUPS.items():
-            with formatter.section(group):
-                formatter.write_dl([(name.ljust(width), help) for name, help in inside.items()])
+        groups = {"Every day": EVERYDAY} | {group: tuple(inside) for group, inside in GROUPS.items()}
+        for group, names in groups.items():
+            shown = [name for name in names if group == "Every day" or name not in EVERYDAY]
+            if shown:
+                with formatter.section(group):
+                    formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in shown])
+
+
+def damage_message(url: str | None) -> str | None:
+    """Return the message about a damaged row of a store; None if no row is damaged."""
+    if url is None:
+        return None
+    from ..store.store import Store
+    from ..store.verify import first_damaged_row
+
+    with Store(url, create=False) as store:
+        defect = first_damaged_row(store)
+    if defect is None:
+        return None
+    return (
+        f"the store {store.url} is damaged: table {defect.subject}: {defect.detail}. Nothing is shown, because numbers "
+        f"without this row would be wrong. `limner verify --store {store.url}` lists all damaged rows; restore the "
+        "store from a backup, or delete these rows and run the same command again"
+    )
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -95,7 +95,7 @@ def new_command(name: str, recipe: str, settings: tuple[str, ...], roles: tuple[
     say(f"    limner build run {name}")
 
 
-@build_command.command("run")
+@build_command.command("run", cls=options.SectionedCommand)
 @click.argument("name")
 @build_settings
 @click.option("--until", metavar="STEP", help="Stop after this step.")

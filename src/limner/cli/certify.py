@@ -12,7 +12,7 @@ from . import options, running
 from .say import say, say_failures
 
 
-@click.command("examine-judge")
+@click.command("examine-judge", cls=options.SectionedCommand)
 @click.argument("judge")
 @click.option("--exam", required=True, metavar="EXAM", help="The exam whose references are used.")
 @click.option("--again", is_flag=True, help="Repeat the gold set of its certificate: has the judge drifted?")

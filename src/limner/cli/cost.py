@@ -10,7 +10,7 @@ from . import options, running
 from .say import say
 
 
-@click.command("estimate")
+@click.command("estimate", cls=options.SectionedCommand)
 @options.exam
 @options.painters
 @options.painter_args

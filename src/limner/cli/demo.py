@@ -1,25 +1,18 @@
-"""Commands for first steps: demo, docs, doctor."""
+"""Commands for first steps: demo, docs, doctor, trust."""
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from . import options, running
 from .complete import completion_command as completion_command
 from .say import say
-
-NOTES = """
-What this shows
-  Controls are painters whose correct result is known: a reference must pass; a drawing of something else and a blank
-  sheet must fail. The built-in examiner needs no network: it reads the text in each picture, decides what text can
-  prove, and abstains from the rest. A judge that sees the whole picture decides everything. The tutorial continues
-  with controls that fool examiners, and with your own images: limner docs tutorial.
-"""
-QUESTIONS = 1
-"""The number of questions of each exam; OCR of a picture takes about a second, or two if words are missing."""
 
 
 @click.command("demo")
@@ -29,39 +22,43 @@ QUESTIONS = 1
 )
 @click.option("--open", "shown", is_flag=True, help="Open the site in a browser.")
 def demo_command(store: str, output: Path, shown: bool) -> None:
-    """Run the bundled sample exams offline, with controls; show the scores and build the site."""
+    """Rank right and damaged drawings of the bundled samples by their answer key, offline, and build the site."""
     from .. import api
-    from ..core.exam import Selection
-    from ..exams import SHIPPED, kind
+    from ..core.evidence import REGIONS
+    from ..evidence.backends import Measuring
+    from ..exams import SHIPPED, kind, read, resolve
+    from ..exams.key import PAINTERS
     from ..report.site import build
     from ..report.tables.render import show
-    from ..report.tables.status import CONTROL_WORDS, demo_sentence, demo_table
+    from ..report.tables.status import demo_sentences, demo_table, ocr_sentence
     from ..store.store import open_store
 
     standings, failed, interrupted = {}, 0, False
-    painters, some = [f"control/{name}" for name in CONTROL_WORDS], Selection(limit=QUESTIONS)
+    painters = [f"{name}=sample/{name.replace(' ', '-')}" for name in PAINTERS]
     with open_store(store, create=True) as opened:
         for name in SHIPPED:
-            exam = f"sample/{name}"
+            how: dict[str, Any] = {"judges": ["key"], "store": opened}
+            measuring = Measuring(regions="key") if REGIONS in kind(name).protocol.needs else None
             with running.show_progress() as watch:
-                progress = api.run(exam, painters=painters, judges=["ocr"], store=opened, selection=some, watch=watch)
-            standings[name] = api.scores(exam, painters=painters, judges=["ocr"], store=opened, selection=some)
+                progress = api.run(f"sample/{name}", painters=painters, watch=watch, measuring=measuring, **how)
+            standings[name] = api.scores(f"sample/{name}", painters=list(PAINTERS), **how)
             failed, interrupted = failed + progress.failed, progress.interrupted
             if interrupted:
                 break
     show("table", lambda: [demo_table(standings)])
-    for name, rows in standings.items():
-        say(demo_sentence(name, kind(name).title, rows))
-    say(NOTES)
     if not interrupted:
+        say("\n".join(["", *demo_sentences(standings), ocr_sentence(), ""]))
         site = build(output, store=store)
         say(f"Site:    {site.index.absolute()}")
         if shown:
             click.launch(str(site.index))
-    exam = f"sample/{SHIPPED[0]}"
     say(f"Results: {Path(store).absolute() if '://' not in store else store}")
-    say(f"Next:    limner scores {exam} --store {store}")
-    say(f"         limner run {exam} --painter control/text --judge ocr --judge ocr/mentions --store {store}")
+    first, second = (f"sample/{name}" for name in SHIPPED[:2])
+    question = read(resolve(first)).questions[0].id
+    say(f"Next:    limner scores {first} --store {store}")
+    say(f"         limner compare {second} --store {store}")
+    say(f"         limner show {first} {question} --painter '{PAINTERS[2]}' --store {store}")
+    say("         limner docs tutorial")
     sys.exit(running.exit_code(interrupted, failed))
 
 
@@ -95,13 +92,39 @@ def _pages() -> Path:
 
 
 @click.command("doctor")
+@click.option("--all", "everything", is_flag=True, help="Also show what is in order: versions, keys, plug-ins.")
 @options.store
-def doctor_command(store: str) -> None:
-    """Check that this machine and this store are ready to use."""
+@options.table_or_json
+def doctor_command(store: str, everything: bool, form: str) -> None:
+    """Check that this machine and this store are ready to use; show what is wrong and what to do."""
     from ..doctor import examine
 
-    ok = True
-    for check in examine(store):
-        ok = ok and check.state != "bad"
-        say(f"{check.state:>4}  {check.name}: {check.detail}")
-    sys.exit(0 if ok else 1)
+    checks = list(examine(store))
+    bad = any(check.state == "bad" for check in checks)
+    if form == "json":
+        say(json.dumps([asdict(check) for check in checks], ensure_ascii=False, indent=2))
+        sys.exit(1 if bad else 0)
+    for check in checks:
+        if everything or check.state != "ok":
+            say(f"{check.state:>4}  {check.name}: {check.detail}")
+    if not everything:
+        say(f"  ok  {', '.join(check.name for check in checks if check.state == 'ok')}")
+    sys.exit(1 if bad else 0)
+
+
+@click.command("trust")
+def trust_command() -> None:
+    """Trust this folder's limner.toml to send the keys of known services to other hosts, until the file is changed."""
+    from ..core import settings
+    from ..core.errors import UsageError
+    from ..core.trust import distrust_message, trust
+
+    path = Path.cwd() / settings.OWN
+    if not path.is_file():
+        raise UsageError(f"there is no {settings.OWN} in {Path.cwd()}")
+    routes = settings.foreign_routes(settings.load(path))
+    if not routes:
+        say(f"{path} sends no key of a known service to another host; there is nothing to trust")
+        return
+    trust(path)
+    say(f"{distrust_message(path, routes)}. Trusted until the file is changed.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..store import Store
 
 
-@click.command("evidence")
+@click.command("evidence", cls=options.SectionedCommand)
 @options.exam
 @click.option(
     "--probe", "probes", cls=options.ListingOption, multiple=True, metavar="NAME[=BACKEND][,NAME]",

@@ -70,7 +70,7 @@ def exam_command() -> None:
 PAGE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("prove")
+@click.command("prove", cls=options.SectionedCommand)
 @click.argument("exam")
 @options.judge_options
 @click.option("--seed", default=0, show_default=True, help="Seed of the places of the corruptions.")
@@ -142,7 +142,7 @@ def _write(path: Path, page: str) -> None:
 exam_command.add_command(prove)
 
 
-@click.command("stats")
+@click.command("stats", cls=options.SectionedCommand)
 @click.argument("exam")
 @options.only_painters
 @options.without
@@ -272,10 +272,12 @@ def rename(exam: str, folder: Path, data: Path | None, store: str) -> None:
     from shlex import join
 
     from ..painters import FolderPainter
+    from ..painters.folder import tags_by_id
     from ..running.setup import load_exam_or_data
 
-    ids = [question.id for question in load_exam_or_data(exam, data, store)[1].questions]
-    painter = FolderPainter(str(folder), f"folder/{folder}", folder)
+    questions = load_exam_or_data(exam, data, store)[1].questions
+    ids = [question.id for question in questions]
+    painter = FolderPainter(str(folder), f"folder/{folder}", folder, tags_by_id(questions))
     renames = painter.misnamed(ids, ids)
     for old, new in renames:
         if not (target := folder / new).parent.is_dir():

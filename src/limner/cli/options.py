@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from . import complete
+from . import STORE, complete
 
 if TYPE_CHECKING:
     from ..api import Asking
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path)
-OTHER_SECTION = "Other options"
+OWN_SECTION = "Options"
 """The section for options that no other section names."""
 PLACEHOLDER = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
 
@@ -45,15 +46,27 @@ def _names(match: re.Match[str]) -> str:
 
 
 class SectionedCommand(click.Command):
-    """A command whose help groups its options in sections and ends with examples, as ``help.toml`` defines."""
+    """A command whose help groups its options in sections and ends with examples, as ``help.toml`` defines.
+
+    ``--help`` leaves out options that few people need; ``--help-all`` shows all.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters and the option ``--help-all``."""
+        about = "Show all options, also those that few people need, and exit."
+        option = click.Option(
+            ["--help-all"], help=about, is_flag=True, is_eager=True, expose_value=False, callback=_show_all
+        )
+        return [*super().get_params(ctx), option]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options section by section, those of no section last."""
-        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in _load_help()["sections"]}
+        """Write the options section by section, those of no section first."""
         titles = {name: title for title, names in _load_help()["sections"].items() for name in names}
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in (OWN_SECTION, *_load_help()["sections"])}
+        rare = () if ctx.meta.get(ALL) else _load_help()["rare"]
         for param in self.get_params(ctx):
-            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
-                sections.setdefault(titles.get(param.name or "", OTHER_SECTION), []).append(record)
+            if isinstance(param, click.Option) and param.name not in rare and (record := param.get_help_record(ctx)):
+                sections[titles.get(param.name or "", OWN_SECTION)].append(record)
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
@@ -61,12 +74,25 @@ class SectionedCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples; each command stays on one line, ready to copy."""
-        with formatter.section("Examples"):
-            for about, words in _load_help()["examples"].get(self.name, {}).items():
-                formatter.write(f"{'':>{formatter.current_indent}}{about}:\n")
-                formatter.write(f"{'':>{formatter.current_indent + 2}}{words}\n")
+        if examples := _load_help()["examples"].get(self.name):
+            with formatter.section("Examples"):
+                for about, words in examples.items():
+                    formatter.write(f"{'':>{formatter.current_indent}}{about}:\n")
+                    formatter.write(f"{'':>{formatter.current_indent + 2}}{words}\n")
 
 
+ALL = "limner.help_all"
+"""Whether help shows all options, in a context's ``meta``."""
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+    if given:
+        ctx.meta[ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+@cache
 def _load_help() -> dict[str, Any]:
     import tomllib
 
@@ -85,9 +111,17 @@ def combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 exam = click.argument("exam", shell_complete=complete.exams)
+
+
+def _remember_store(context: click.Context, _option: click.Parameter, store: str) -> str:
+    """Keep the store's address for messages about damage; see `limner.cli.LazyGroup`."""
+    context.meta[STORE] = store
+    return store
+
+
 store = click.option(
-    "--store", envvar="LIMNER_STORE", default="limner-store", show_default=True, metavar="URL",
-    help="The store: a folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
+    "--store", envvar="LIMNER_STORE", callback=_remember_store, default="limner-store", show_default=True,
+    metavar="URL", help="The store: a folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
 )  # fmt: skip
 data = click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data folder.")
 painters = click.option(
@@ -146,6 +180,10 @@ selection = combine_options(
 exam_options = click.option(
     "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."
 )
+prompts = click.option(
+    "--prompts", metavar="DIR|release:FOLDER",
+    help="A folder with your own prompts for judges and painters, or release: and your clone of the exam's release.",
+)  # fmt: skip
 judge_settings = combine_options(
     click.option(
         "--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE",
@@ -158,10 +196,7 @@ judge_settings = combine_options(
     click.option("--variant", help="How the judge is asked; see `limner exams`."),
     click.option("--reference", metavar="image|none|caption|both", help="How the judge sees the reference image."),
     exam_options,
-    click.option(
-        "--prompts", metavar="DIR|release:FOLDER",
-        help="A folder with your own judge prompts, or release: and your clone of the exam's release.",
-    ),
+    prompts,
 )  # fmt: skip
 judge_options = combine_options(
     click.option(
@@ -214,6 +249,7 @@ def form_option(*forms: str, default: str | None = "table", help: str | None = N
 
 
 form = form_option("table", "json", "csv", "md", "latex")
+notes = click.option("--notes", is_flag=True, help="Show all notes below tables, not only the three that matter most.")
 table_or_json = form_option("table", "json")
 
 
@@ -277,7 +313,7 @@ def make_asking(given: dict[str, Any]) -> Asking:
 
     options = parse_pairs(given["exam_options"], "-O")
     if "judges" not in given:
-        return Asking(options=options)
+        return Asking(options=options, prompts=given.get("prompts"))
     if given["reference"] is not None:
         options["reference"] = given["reference"]
     args = parse_values(given["judge_args"], "--judge-arg")

@@ -39,6 +39,10 @@ PLOT_OPTIONS = {"by": ("categories", "heatmap", "people"), "question": ("drawing
 @click.option("--intervals/--no-intervals", default=True, show_default=True, help="Show intervals.")
 @click.option("--study", metavar="NAME", help="Compare judges with the people of this study.")
 @click.option("--section", metavar="TITLE", help="Only this section of a table with sections, such as Biology.")
+@options.notes
+@click.option(
+    "--full", is_flag=True, help="Show everything: the release's leaderboards, intervals in all columns, all notes."
+)
 @options.form_option(
     "table", "json", "csv", "md", "latex", "html", default=None,
     help="By default the format of --output, otherwise table.",
@@ -62,11 +66,11 @@ def table_command(name: str | None, **given: Any) -> None:
     layout = find(name)
     source = click.get_current_context().get_parameter_source("store")
     named = source is not click.core.ParameterSource.DEFAULT
-    choice = {key: given[key] for key in ("published", "intervals", "reading", "exam", "section", "study")}
+    choice = {key: given[key] for key in ("published", "intervals", "reading", "exam", "section", "study", "full")}
     # The default store need not exist.
     which = {"store": given["store"] if named else None, "on": given["on"], **options.group_filters(given)}
     table = api.table(name, **choice, **which)
-    _write(table, given["form"], given["output"])
+    _write(table.with_details() if given["notes"] else table, given["form"], given["output"])
     if all(row.published for sheet in table.flat for row in sheet.rows()):
         rest = "published figures only" if any(any(sheet.rows()) for sheet in table.flat) else "nothing to show"
         say(f"limner: {given['store']} has no marks for {layout.key}; {rest}", err=True)
@@ -158,8 +162,9 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
 @click.option(
     "--max-side", type=click.IntRange(320, 8192), metavar="PIXELS", help="Longest side of full-size pictures."
 )
+@click.option("--open", "shown", is_flag=True, help="Open the site in a browser.")
 @options.store
-def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **given: Any) -> None:
+def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown: bool, **given: Any) -> None:
     """Build a static site from a store; all its exams by default.
 
     It has leaderboards, painters, every question with all drawings and marks, a gallery, differences and failures. It
@@ -196,15 +201,21 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
     counts = {"exam": built.exams, "drawing": built.drawings, "new picture": built.pictures}
     summary = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
     say(f"{built.index}: {summary}, {built.seconds:.1f} s")
+    if shown:
+        click.launch(str(built.index))
 
 
-@click.command("reproduce")
+@click.command("reproduce", cls=options.SectionedCommand)
 @click.argument("exam")
 @click.option("--item", "items", multiple=True, metavar="NAME", help="Only this table or figure, such as 'Table 2'.")
 @click.option(
     "--painter", "painters", multiple=True, metavar="MODEL[=SPEC]|[NAME=]SPEC",
     help="Only this model of the paper; MODEL=SPEC names a painter to use in its place, such as folder/PATH. Or a "
     "painter of your own, as in `limner run`. Repeatable.",
+)  # fmt: skip
+@click.option(
+    "--painter-arg", "painter_args", multiple=True, metavar="KEY=VALUE",
+    help="An option of the painters named by MODEL=SPEC, or one that a row requires, such as lora=FILE. Repeatable.",
 )  # fmt: skip
 @click.option(
     "-S", "strategy_options", multiple=True, metavar="ROLE=SPEC",
@@ -229,13 +240,17 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
 @running.budget
 @running.purse
 @running.call_options
-@click.option("-o", "--output", type=options.FOLDER, metavar="DIR", help="Write document.html and document.pdf here.")
+@click.option(
+    "-o", "--output", type=options.FOLDER, metavar="DIR",
+    help="Write every table and figure, the site's pages and an index of them here.",
+)  # fmt: skip
+@click.option("--pdf", is_flag=True, help="Also print the index as a PDF with a browser; needs -o.")
 @options.table_or_json
-def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, **given: Any) -> None:
+def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, pdf: bool, **given: Any) -> None:
     """Reproduce a paper: show what your store has of its tables and figures, what the rest costs, and the commands.
 
     Without --run nothing is called or stored. With --run every missing row is drawn and marked, one after the other;
-    run it again to resume. -o writes one document with all tables and figures, the paper's numbers beside yours.
+    run it again to resume. -o writes a folder with all tables and figures, the paper's numbers beside yours.
 
     \b
     limner reproduce genexam --data DIR
@@ -246,6 +261,8 @@ def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, *
     from ..store.store import open_or_empty, open_store
 
     asked = _make_request(exam, given)
+    if pdf and output is None:
+        raise UsageError("--pdf prints the folder's index: name the folder with -o DIR")
     if run_it and given["budget"] is None and given["purse"] is None:
         raise UsageError("--run spends money: set a limit with --budget DOLLARS, or name a --purse")
     if not run_it and (given["budget"] is not None or given["purse"] is not None or given["retry_failed"]):
@@ -265,7 +282,7 @@ def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, *
         checklist = make_checklist(asked, store)
         _show(checklist, done, form)
         if output is not None:
-            code = max(code, _write_document(checklist, store, output))
+            code = max(code, _write_folder(checklist, store, output, pdf))
     sys.exit(code)
 
 
@@ -282,6 +299,7 @@ def _make_request(exam: str, given: dict[str, Any]) -> Reproduction:
         **{name: given[name] for name in names},
         strategy_options=options.parse_pairs(given["strategy_options"], "-S"),
         judge_args=options.parse_values(given["judge_args"], "--judge-arg"),
+        painter_args=options.parse_values(given["painter_args"], "--painter-arg"),
         selection=options.make_selection(given),
         selection_words=tuple(words),
     )
@@ -342,17 +360,18 @@ def _show(checklist: Checklist, done: RunOutcome | None, form: str) -> None:
         say(line)
 
 
-def _write_document(checklist: Checklist, store: Store, output: Path) -> int:
-    """Write the document and return the exit code: 3 if the PDF could not be written."""
+def _write_folder(checklist: Checklist, store: Store, output: Path, pdf: bool) -> int:
+    """Write the folder and return the exit code: 3 if the PDF could not be written."""
     from ..core.errors import LimnerError
-    from ..report.reproduce.document import write_html, write_pdf
+    from ..report.reproduce.document import write_folder, write_pdf
 
-    page = write_html(checklist, store, output)
+    page = write_folder(checklist, store, output)
     say(f"{page}: every table and figure of {checklist.cite}", err=True)
     try:
-        write_pdf(page, output / "document.pdf")
+        if pdf:
+            write_pdf(page, output / "index.pdf")
+            say(str(output / "index.pdf"), err=True)
     except LimnerError as error:
         say(f"limner: {error}", err=True)
         return 3
-    say(str(output / "document.pdf"), err=True)
     return 0

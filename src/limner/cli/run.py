@@ -37,6 +37,7 @@ def run_command(exam: str, **given: Any) -> None:
 @options.require_all
 @options.strategies
 @options.exam_options
+@options.prompts
 @running.questions
 @running.drawings
 @running.all_run_options
@@ -102,11 +103,12 @@ def import_command(
     sys.exit(3 if imported.failures else 0)
 
 
-@click.command("rate")
+@click.command("rate", cls=options.SectionedCommand)
 @options.exam
 @click.option(
-    "--as", "baseline", required=True, type=click.Choice(["score", "arena", "wiscore"]),
-    help="score: a number for each drawing; arena: the better of two, in both orders; wiscore: WISE's score.",
+    "--as", "baseline", required=True, type=click.Choice(["score", "looks", "arena", "wiscore"]),
+    help="score: a number for each drawing; looks: one for its looks alone; arena: the better of two, in both orders; "
+    "wiscore: WISE's score.",
 )  # fmt: skip
 @click.option(
     "--judge",

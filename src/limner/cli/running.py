@@ -109,13 +109,22 @@ first_seed = click.option(
 )
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
 repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="Markings per drawing.")
-questions = combine_options(options.data, options.store, options.selection)
+questions = combine_options(
+    options.data,
+    options.store,
+    options.selection,
+    click.option(
+        "--study", metavar="NAME",
+        help="Only the drawings of this study, or those that the exam's design of this name would sample.",
+    ),
+)  # fmt: skip
 drawings = combine_options(seeds, first_seed)
 plan_options = combine_options(
     options.strategies, options.judge_options, options.measuring, questions, drawings, repeats
 )
 """The options on what is drawn and marked, except the painters."""
-all_run_options = combine_options(run_options, shard, batch)
+durable = click.option("--durable", is_flag=True, help="Let all that is stored survive a power failure; slower.")
+all_run_options = combine_options(run_options, shard, batch, durable)
 
 
 def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
@@ -156,8 +165,9 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             _print_notes(trial, asking)
             make_runner(trial, empty).check()
             whole = trial.whole
-    opening = open_or_empty(given["store"]) if draw and given["dry_run"] else open_store(given["store"], create=draw)
-    with opening as store:
+    trying = draw and given["dry_run"]
+    durable = given.get("durable", False)
+    with open_or_empty(given["store"]) if trying else open_store(given["store"], create=draw, durable=durable) as store:
         plan = make(store, whole)
         if whole is None:
             _print_notes(plan, asking)
@@ -227,6 +237,12 @@ def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, dr
         "require_all": given.get("require_all", False),
         **({} if given.get("seed") is None else {"first_seed": given["seed"]}),
     }
+    if given.get("study") is not None:
+        from ..core.evaluator import name_and_spec
+        from ..study.new import study_drawings
+
+        names = [name_and_spec(word)[0] for word in given["painters"]]
+        words["only_drawings"] = study_drawings(store, exam, given["study"], names)
     return api.plan(exam, store, data=given["data"], selection=options.make_selection(given), **words, **how)
 
 
@@ -248,7 +264,7 @@ def _print_notes(plan: Plan, asking: Asking) -> None:
     from ..painters import FolderPainter
     from ..running.setup import preset_deviations
 
-    notes = list(plan.exam.notes)
+    notes = [*plan.exam.notes, *plan.notes]
     for painter in plan.painters:
         if isinstance(painter, FolderPainter):
             same = painter.collisions()

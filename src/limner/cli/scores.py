@@ -25,12 +25,15 @@ from .say import say, say_failures
     help="Rank rows by this score, or order them by name, coverage or cost; by default by the main score.",
 )
 @click.option("--by", multiple=True, metavar="TAG", help="Also show scores by this tag, or by dimension. Repeatable.")
+@click.option("--score", metavar="NAME", help="With --by: show this score; by default the main score.")
+@click.option("--detail", is_flag=True, help="With --by: show all scores, in a table for each painter.")
 @click.option("--analyses", is_flag=True, help="Also show the other analyses of the exam's paper.")
 @options.reading
 @options.mark_filters
 @options.selection
 @options.exclude_flagged
 @click.option("--study", metavar="NAME", help="Also show scores corrected with the people's marks of this study.")
+@options.notes
 @options.store
 @options.form
 def scores_command(exam: str, **given: Any) -> None:
@@ -52,9 +55,13 @@ def scores_command(exam: str, **given: Any) -> None:
     )
     show(
         given["form"],
-        lambda: [*standings.tables(), *(standings.analyses() if given["analyses"] else [])],
+        lambda: [
+            *standings.tables(given["score"], given["detail"]),
+            *(standings.analyses() if given["analyses"] else []),
+        ],
         body=standings.to_json,
         records=standings.to_csv,
+        notes=given["notes"],
     )
 
 
@@ -71,6 +78,7 @@ def scores_command(exam: str, **given: Any) -> None:
 @options.reading
 @options.mark_filters
 @options.selection
+@options.notes
 @options.store
 @options.form
 def compare_command(exam: str | None, **given: Any) -> None:
@@ -90,7 +98,7 @@ def compare_command(exam: str | None, **given: Any) -> None:
         _refuse_single_exam_options(given)
         names = [name.strip() for name in given["exams"].split(",") if name.strip()]
         across = api.compare(names, painters=given["painters"], judges=given["judges"], **how)
-        show(given["form"], across.tables, body=across.to_json, records=across.to_csv)
+        show(given["form"], across.tables, body=across.to_json, records=across.to_csv, notes=given["notes"])
         return
     comparisons = api.compare(
         exam,
@@ -101,7 +109,13 @@ def compare_command(exam: str | None, **given: Any) -> None:
         **how,
         **options.group_filters(given),
     )
-    show(given["form"], comparisons.tables, body=comparisons.to_json, records=comparisons.to_csv)
+    show(
+        given["form"],
+        comparisons.tables,
+        body=comparisons.to_json,
+        records=comparisons.to_csv,
+        notes=given["notes"],
+    )
 
 
 def _refuse_single_exam_options(given: dict[str, Any]) -> None:
@@ -208,7 +222,7 @@ def show_command(exam: str, id: str, form: str, **given: Any) -> None:
             say(f"steps: {file}", err=True)
 
 
-@click.command("export")
+@click.command("export", cls=options.SectionedCommand)
 @options.exam
 @options.only_painters
 @options.without
@@ -247,7 +261,7 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
             say(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)
 
 
-@click.command("modes")
+@click.command("modes", cls=options.SectionedCommand)
 @options.exam
 @click.option("--model", required=True, metavar="PROVIDER/MODEL", help="The chat model that sorts, or replay/FILE.")
 @click.option(

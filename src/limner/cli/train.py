@@ -36,21 +36,30 @@ def train_command() -> None:
 )
 @click.option("--no-cache", is_flag=True, help="Encode at every step: slower, but needs no disk space.")
 @click.option("--save-every", type=click.IntRange(1), default=500, show_default=True, help="Steps between checkpoints.")
+@click.option(
+    "--keep", type=click.IntRange(1), default=1, show_default=True,
+    help="Checkpoints to keep: the newest, and also the one with the lowest held-out loss.",
+)  # fmt: skip
+@click.option(
+    "--held-out", metavar="SHARE", help="The share of samples for the held-out loss; by default 0.02, 0 for none."
+)
+@click.option("--fast", is_flag=True, help="Compile the blocks and recompute a fifth of them: faster, more memory.")
 @click.option("--exam", help="The exam that the painter will take: training on its concepts is refused.")
 @click.option("--exam-data", type=click.Path(path_type=Path, exists=True), help="The exam's data.")
 @click.option("--allow-overlap", is_flag=True, help="Train on the exam's concepts anyway; tables will say so.")
+@click.option("--look-every", type=click.IntRange(0), default=0, help="Draw validation pictures every so many steps.")
 @click.option(
-    "--look-every", type=click.IntRange(0), default=0, help="Draw some of the exam's questions every so many steps."
-)
-@click.option(
-    "--look-at", type=click.IntRange(1), default=4, show_default=True, help="The number of questions drawn then."
+    "--look-at", type=click.IntRange(1), default=4, show_default=True, help="The number of pictures drawn then."
 )
 @click.option(
     "--traces",
     type=click.Path(path_type=Path, exists=True),
-    help="Traces for these questions: id, trace, final_prompt.",
+    help="Traces for the exam's questions: id, trace, final_prompt.",
 )
-@click.option("--judge", "judges", multiple=True, help="A judge of these pictures. Repeatable.")
+@click.option(
+    "--planner", metavar="MODEL", help="A model that writes these traces; without any, held-out samples are drawn."
+)
+@click.option("--judge", "judges", multiple=True, help="A judge of the drawn questions. Repeatable.")
 @click.option(
     "--log", "trackers", multiple=True, metavar="NAME", help="tensorboard, wandb …; loss.jsonl is always written."
 )
@@ -60,24 +69,20 @@ def flux_reason_command(**given: Any) -> None:
     Steps, size and tokens are the paper's; Limner chose what the paper leaves open. After an interruption, the same
     command resumes. For several GPUs: accelerate launch --no_python limner train flux-reason …
     """
-    from ..train.settings import parse
-    from ..train.start import Watched, train
+    from ..train.settings import FAST, parse
+    from ..train.start import train
+    from ..train.validation import Watched
 
-    settings = parse(options.parse_pairs(given["given"], "--set"))
-    watched = None
-    if given["exam"]:
-        watched = Watched(given["exam"], given["exam_data"], given["look_every"], given["look_at"], given["traces"],
-                          given["judges"])  # fmt: skip
-    elif given["look_every"]:
-        raise click.UsageError("--look-every needs --exam")
+    settings = parse(
+        (FAST if given["fast"] else {})
+        | ({"held_out": given["held_out"]} if given["held_out"] is not None else {})
+        | options.parse_pairs(given["given"], "--set")
+    )
+    watched = Watched(given["exam"], given["exam_data"], given["look_every"], given["look_at"], given["traces"],
+                      given["planner"], given["judges"])  # fmt: skip
     out: Path = given["out"]
     cache = None if given["no_cache"] else given["cache"] or out / "cache"
-    file = train(
+    train(
         given["data"], given["base"], out, settings, watched=watched, allow_overlap=given["allow_overlap"],
-        cache=cache, save_every=given["save_every"], trackers=given["trackers"], say=say,
+        cache=cache, save_every=given["save_every"], keep=given["keep"], trackers=given["trackers"], say=say,
     )  # fmt: skip
-    say(f"Trained: {file}")
-    say(
-        f"Draw:    limner run EXAM --painter diffusers/{given['base']} --painter-arg lora={file} "
-        f"--painter-arg max_sequence_length={settings.tokens} --strategy reason -S send=trained -S planner=MODEL"
-    )

@@ -63,12 +63,14 @@ class Contract(Generic[T_co]):
         required: Whether it is a fault if all replies break the contract; otherwise the last reply is kept, and each
             reading interprets it.
         heavy: Whether parsing is slow enough to need a thread.
+        tries: Requests in all before a reply counts as unreadable.
     """
 
     parse: Callable[[str], T_co]
     schema: Mapping[str, Any] | None = None
     required: bool = True
     heavy: bool = False
+    tries: int = 3
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,8 @@ class Evaluator:
 
     @property
     def told(self) -> str:
-        """The name shown in tables; for a judge, with the date of its examination."""
-        if self.kind != "judge":
+        """The name shown in tables; for a judge other than the answer key, with the date of its examination."""
+        if self.kind != "judge" or self.judge == ANSWER_KEY:
             return self.name
         return f"{self.name} (examined {self.examined})" if self.examined else f"{self.name} (not examined)"
 
@@ -336,6 +336,8 @@ def _list_labels(evaluators: Sequence[Evaluator]) -> str:
     return ", ".join(sorted({each.label or each.judge for each in evaluators})) or "none"
 
 
+ANSWER_KEY = "key"
+"""The judge that knows the truth about the samples' own pictures."""
 CONTROL_PREFIX = "control/"
 """The prefix of the specs of controls."""
 SERVICE_REWRITE = "service_rewrite"

@@ -62,8 +62,7 @@ class Question(Generic[R]):
     @cached_property
     def hash(self) -> str:
         """A hash of the content: id, prompt, rubric, tags and reference image."""
-        content = {**self.to_json(), "reference_sha256": self.reference.sha256 if self.reference else None}
-        return hashlib.sha256(_canonical(content).encode()).hexdigest()
+        return hash_question(self.to_json(), self.reference.sha256 if self.reference else None)
 
     def know_hash(self, hash: str) -> None:
         """Set the content hash if it is already known, because computing it takes longer than reading the question."""
@@ -85,6 +84,12 @@ class Question(Generic[R]):
         name = data["reference"]
         reference = Reference(name, known_sha256=reference_sha256) if name is not None else None
         return cls(data["id"], data["prompt"], rubric.model_validate(data["rubric"]), data["tags"], reference)
+
+
+def hash_question(body: Mapping[str, Any], reference_sha256: str | None) -> str:
+    """Return the hash of a question's content, as `Question.to_json` returns it, and of its reference image."""
+    content = {**body, "reference_sha256": reference_sha256}
+    return hashlib.sha256(_canonical(content).encode()).hexdigest()
 
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
@@ -119,6 +124,15 @@ class Exam(Generic[R]):
     @cached_property
     def _by_id(self) -> dict[str, Question[R]]:
         return {question.id: question for question in self.questions}
+
+
+def whole_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return the tags without numbered parts of another one, which repeat it.
+
+    >>> whole_tags({"taxonomy": "Biology/Cells", "taxonomy1": "Biology", "taxonomy2": "Cells", "level": "easy"})
+    {'taxonomy': 'Biology/Cells', 'level': 'easy'}
+    """
+    return {tag: value for tag, value in tags.items() if (base := tag.rstrip("0123456789")) == tag or base not in tags}
 
 
 @dataclass(frozen=True)

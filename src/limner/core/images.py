@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
+import struct
 import threading
+import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,11 +21,16 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
 MAX_BYTES = 64 * 2**20
-MAX_PIXELS = 100_000_000
+MAX_PIXELS = 36_000_000
+"""More than 8K has; decoding and flattening takes up to 16 bytes a pixel."""
+BLOCK_BYTES = 2**28
+"""The size of pieces of memory for pixels: large pieces return to the system at once, small ones do not."""
+MAX_SIDE = 20_000
+MAX_FRAMES = 1_000
+MAX_SCANS = 100
+"""The most passes of a progressive JPEG, each of which takes as long as decoding a plain one."""
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp", "GIF": "gif", "BMP": "bmp"}
 """Accepted formats -> the suffix of their files in the store."""
-BIG_PIXELS = 25_000_000
-"""The number of pixels above which images are decoded one at a time, to save memory."""
 ORIENTATION = 0x0112
 """The EXIF field with an image's orientation."""
 OTHER_FORMATS = (
@@ -84,8 +91,11 @@ def inspect(source: bytes | Path) -> ImageInfo:
         raise  # The problem is not the image.
     except Exception as error:  # A malicious header can raise anything.
         raise BadImage(f"not a readable image: {error}") from error
-    if info.width * info.height > MAX_PIXELS:
-        raise BadImage(f"{info.width} x {info.height} pixels; the limit is {MAX_PIXELS:,} in total")
+    if info.width * info.height > MAX_PIXELS or max(info.width, info.height) > MAX_SIDE:
+        limits = f"{MAX_PIXELS:,} in total and {MAX_SIDE:,} a side"
+        raise BadImage(f"{info.width} x {info.height} pixels; the limit is {limits}")
+    if info.format == "JPEG" and isinstance(source, bytes) and source.count(b"\xff\xda") > MAX_SCANS:
+        raise BadImage(f"a JPEG of more than {MAX_SCANS} scans, which is the limit")
     return info
 
 
@@ -100,6 +110,9 @@ def _header(image: Any) -> ImageInfo:
         if turned in range(2, 9):
             notes.append(f"turned upright by its EXIF orientation, {turned}")
             width, height = (height, width) if turned > 4 else (width, height)
+    # The frames of a GIF are counted by reading them all, so only the bytes limit them.
+    if kind != "GIF" and getattr(image, "n_frames", 1) > MAX_FRAMES:
+        raise BadImage(f"{image.n_frames:,} frames; the limit is {MAX_FRAMES:,}")
     if getattr(image, "is_animated", False):
         notes.append("only the first of several frames is used")
     return ImageInfo(kind, width, height, tuple(notes))
@@ -135,19 +148,93 @@ def check_whole(data: bytes) -> ImageInfo:
     Raises:
         BadImage: It cannot be decoded within the limits.
     """
-    info = inspect(data)
+    info = check_rows(data)
     with _open_upright(data, info=info):
         return info
 
 
-_big_image_lock = threading.Semaphore()
+CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+"""The number of values of a pixel by a PNG's colour type."""
+PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+"""The passes of an interlaced PNG: first column and row, and the steps between columns and rows."""
 
 
-def decode_checked(data: bytes, least: int | None = None) -> tuple[Image, bool]:
-    """Return the image, and whether all viewers show its bytes identically; for `least` see `_open_upright`."""
+def check_rows(data: bytes) -> ImageInfo:
+    """Check an image's header and, for a PNG, that it has all rows, since decoders leave missing ones black.
+
+    Raises:
+        BadImage: It is beyond the limits, or incomplete.
+    """
+    info = inspect(data)
+    if info.format != "PNG" or data[12:16] != b"IHDR":
+        return info
+    width, height, depth, colour, _, _, interlaced = struct.unpack(">IIBBBBB", data[16:29])
+    passes = PASSES if interlaced else ((0, 0, 1, 1),)
+    sizes = [(-(-(width - left) // across), -(-(height - top) // down)) for left, top, across, down in passes]
+    bits = depth * CHANNELS.get(colour, 1)
+    expected = sum(high * (1 + -(-wide * bits // 8)) for wide, high in sizes if wide > 0 and high > 0)
+    inflate, place, came = zlib.decompressobj(), 8, 0
+    try:
+        while place + 8 <= len(data) and not inflate.eof and came < expected:
+            length, kind = struct.unpack(">I4s", data[place : place + 8])
+            left = data[place + 8 : place + 8 + length] if kind == b"IDAT" else b""
+            while left and came < expected:
+                came += len(inflate.decompress(left, 2**20))
+                left = inflate.unconsumed_tail
+            place += 12 + length
+    except zlib.error as error:
+        raise BadImage(f"cannot be decoded: {error}") from error
+    if came < expected:
+        raise BadImage(f"cannot be decoded: its data has {came:,} of {expected:,} bytes, so rows are missing")
+    return info
+
+
+class PixelRoom:
+    """A limit on the pixels that all threads together decode and prepare at a time."""
+
+    def __init__(self, most: int) -> None:
+        self._free = self._most = most
+        self._changed, self._mine = threading.Condition(), threading.local()
+
+    @contextmanager
+    def take(self, info: ImageInfo) -> Iterator[None]:
+        """Wait for room for an image's pixels and hold it inside the block; a thread that already has room has it."""
+        if getattr(self._mine, "held", False):
+            yield
+            return
+        pixels = min(self._most, info.width * info.height)
+        with self._changed:
+            self._changed.wait_for(lambda: self._free >= pixels)
+            self._free -= pixels
+        self._mine.held = True
+        try:
+            yield
+        finally:
+            self._mine.held = False
+            with self._changed:
+                self._free += pixels
+                self._changed.notify_all()
+
+
+_room = PixelRoom(MAX_PIXELS)
+
+
+def decode_checked(data: bytes, least: int | None = None, *, grey: bool = False) -> tuple[Image, bool]:
+    """Return the image, and whether all viewers show its bytes identically; for `least` see `_open_upright`.
+
+    If `grey`, a grey image stays grey.
+    """
     with _open_upright(data, least) as (opened, upright):
         same = upright is opened and not getattr(opened, "is_animated", False) and _is_opaque(opened)
-        return flatten(upright), same and opened.mode in ("RGB", "RGBA", "L", "LA", "P", "1")
+        kept = grey and upright.mode == "L" and not upright.has_transparency_data
+        return upright.copy() if kept else flatten(upright), same and opened.mode in (
+            "RGB",
+            "RGBA",
+            "L",
+            "LA",
+            "P",
+            "1",
+        )
 
 
 def make_thumbnail(data: bytes, side: int, info: ImageInfo | None = None) -> Image:
@@ -190,9 +277,9 @@ def _open_upright(
     from PIL import Image, ImageOps
 
     info = info or inspect(data)
+    Image.core.set_block_size(BLOCK_BYTES)  # type: ignore[attr-defined]
     try:
-        room = _big_image_lock if info.width * info.height > BIG_PIXELS else nullcontext()
-        with room, Image.open(io.BytesIO(data), formats=list(SUFFIXES)) as opened:
+        with _room.take(info), Image.open(io.BytesIO(data), formats=list(SUFFIXES)) as opened:
             if least is not None and info.format == "JPEG":
                 opened.draft("RGB", (least, least))
             opened.load()
@@ -206,8 +293,22 @@ def _is_opaque(image: Image) -> bool:
     """Return whether the image has no transparent pixel."""
     if not image.has_transparency_data:
         return True
-    least = image.convert("RGBA").getchannel("A").getextrema()[0]
+    least = as_rgba(image).getchannel("A").getextrema()[0]
     return least == 255
+
+
+def as_rgba(image: Image) -> Image:
+    """Return the image with an alpha channel, without a copy if it has one already."""
+    return image if image.mode == "RGBA" else image.convert("RGBA")
+
+
+def is_one_colour(data: bytes) -> bool:
+    """Return whether a picture is blank: all its pixels have one colour.
+
+    Raises:
+        BadImage: The bytes are not an image within the limits.
+    """
+    return flatten(decode(data)).getcolors(1) is not None
 
 
 def flatten(image: Image) -> Image:
@@ -223,7 +324,7 @@ def flatten(image: Image) -> Image:
         image = Module.fromarray(np.clip(values / (257 if deep else 1), 0, 255).round().astype(np.uint8))
     if image.has_transparency_data:
         ground = Module.new("RGBA", image.size, "white")
-        ground.alpha_composite(image.convert("RGBA"))
+        ground.alpha_composite(as_rgba(image))
         image = ground
     return image.convert("RGB")
 
@@ -233,9 +334,6 @@ def encode_png(image: Image, compress_level: int = -1) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, format="PNG", compress_level=compress_level)
     return buffer.getvalue()
-
-
-MAX_JPEG_SIDE = 65_500
 
 
 @dataclass(frozen=True)
@@ -272,18 +370,23 @@ def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> Prep
     Args:
         data: The image's bytes.
         max_side: The maximum length of the longer side; larger images are scaled down, smaller ones are kept.
-        form: ``jpeg`` flattens and encodes. ``native`` sends the bytes unchanged if format and size allow it and all
-            services decode them identically, otherwise a PNG: images with an EXIF rotation, transparency, animation
-            or print colours may be shown differently by others. With the prefix ``quick-``, images are decoded at
-            lower resolution, scaled with a shorter filter and, as PNG, compressed less: the result looks the same but
-            has different bytes.
+        form: ``jpeg`` flattens and encodes; greys stay grey, as the releases send them. ``native`` sends the bytes
+            unchanged if format and size allow it and all services decode them identically, otherwise a PNG: images
+            with an EXIF rotation, transparency, animation or print colours may be shown differently by others. With
+            the prefix ``quick-``, images are decoded at lower resolution, scaled with a shorter filter and, as PNG,
+            compressed less: the result looks the same but has different bytes.
     """
     info = inspect(data)
+    with _room.take(info):
+        return _prepare(data, info, max_side, form)
+
+
+def _prepare(data: bytes, info: ImageInfo, max_side: int | None, form: ImageForm) -> PreparedImage:
     quick, native = form.startswith(QUICK_PREFIX), form.endswith("native")
     longer = max(info.width, info.height)
     fits = max_side is None or longer <= max_side
     least = int(QUICK_GAP * max_side) if quick and max_side is not None and not fits else None
-    image, same = decode_checked(data, least)
+    image, same = decode_checked(data, least, grey=form == "jpeg")
     if native and fits and same and info.format in WEB_FORMATS:
         return _url(data, WEB_FORMATS[info.format], image)
     if not fits:
@@ -295,8 +398,6 @@ def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> Prep
         image = image.resize((width, height), filter, reducing_gap=QUICK_GAP if quick else None)
     if native:
         return _url(encode_png(image, 1 if quick else -1), "image/png", image)
-    if max(image.size) > MAX_JPEG_SIDE:
-        raise BadImage(f"{image.width} x {image.height} pixels; JPEG, as it is sent, allows {MAX_JPEG_SIDE:,} a side")
     buffer = io.BytesIO()
     image.save(buffer, format="JPEG")
     return _url(buffer.getvalue(), "image/jpeg", image)

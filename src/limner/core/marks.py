@@ -45,7 +45,7 @@ class Mark:
     """A judge's answer to one criterion.
 
     ``value`` is a small whole number if ``verdict`` is ``answer``, otherwise None: an abstention or an unread reply is
-    never a zero.
+    never a zero. In a release's own reading it may be any number that the release scores.
     """
 
     criterion: str

@@ -38,8 +38,20 @@ class Prompts:
     def __init__(self, shipped: Path, own: Path | None = None, released: Mapping[str, Template] | None = None) -> None:
         self.shipped, self.own, self.released = shipped, own, dict(released or {})
         self._read = {name: template.text for name, template in self.released.items()}
-        if own is not None and not own.is_dir():
+        if own is not None:
+            self._check(own)
+
+    def _check(self, own: Path) -> None:
+        """Check that every file of the user's folder replaces a template; hidden files are ignored."""
+        if not own.is_dir():
             raise UsageError(f"--prompts {own}: no such folder")
+        names = sorted(path.name for path in self.shipped.glob("*.md"))
+        files = [path.name for path in own.iterdir() if path.is_file() and not path.name.startswith(".")]
+        unknown = sorted(set(files) - set(names))
+        if unknown:
+            raise UsageError(
+                f"--prompts {own}: {unknown[0]} is not a prompt template; templates are: {', '.join(names)}"
+            )
 
     def text(self, name: str) -> str:
         """Return the template called `name`, preferably from the user's folder; it is read once."""
@@ -87,14 +99,21 @@ class Prompts:
 
 
 _COMMENT = re.compile(r"^[ \t]*%.*(?:\n|\Z)|(?<!\\)((?:\\\\)*)%.*", re.MULTILINE)
-_FIGURE = re.compile(r"\\begin\s*\{((?:wrap|sub|SC|margin)?figure\*?)\}.*?\\end\s*\{\1\}[ \t]*\n?", re.DOTALL)
-_PICTURE = re.compile(r"\\includegraphics\*?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}")
+_FIGURES = [f"{kind}figure{star}" for kind in ("", "wrap", "sub", "SC", "margin") for star in ("", "*")]
+_PICTURE = re.compile(r"\\includegraphics\*?\s*(?:\[[^\]]{0,999}\])?\s*\{[^{}]*\}")
 _CITATION = re.compile(
     r"(?<![ \t~])[ \t~]*\\(?:[cC]ite|[pP]arencite|[tT]extcite|[aA]utocite|[fF]ootcite|nocite)"
     r"(?:p|t|alp|alt|author|year|yearpar)?\*?"
-    r"\s*(?:\[[^\]]*\]\s*){0,2}\{[^{}]*\}"
+    r"\s*(?:\[[^\]]{0,999}\]\s*){0,2}\{[^{}]{0,9999}\}"
 )
 _GAP = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+
+
+def _without_environment(text: str, name: str) -> str:
+    """Return LaTeX text without an environment, in linear time: after its last end, no beginning has one."""
+    begin, end = (rf"\\{word}\s*\{{{re.escape(name)}\}}" for word in ("begin", "end"))
+    *_, last = [0, *(match.end() for match in re.finditer(rf"{end}[ \t]*\n?", text))]
+    return re.sub(rf"{begin}.*?{end}[ \t]*\n?", "", text[:last], flags=re.DOTALL) + text[last:]
 
 
 def strip_latex(text: str) -> str:
@@ -104,6 +123,8 @@ def strip_latex(text: str) -> str:
     'An encoder maps $x$ to $z$.'
     """
     text = _COMMENT.sub(lambda match: match[1] or "", text)
-    for pattern in (_FIGURE, _PICTURE, _CITATION):
+    for name in _FIGURES:
+        text = _without_environment(text, name)
+    for pattern in (_PICTURE, _CITATION):
         text = pattern.sub("", text)
     return _GAP.sub("\n\n", text).strip()

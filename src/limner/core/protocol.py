@@ -58,13 +58,12 @@ class Score:
 
 @dataclass(frozen=True)
 class Row:
-    """One marked drawing, as input of summaries; `size` is its width and height, None if unknown."""
+    """One marked drawing, as input of summaries."""
 
     question: Question[Any]
     marks: tuple[Mark, ...]
     scores: Mapping[str, float | None]
     evidence: Evidence = field(default_factory=dict)
-    size: tuple[int, int] | None = None
 
 
 def mean_of_known(parts: Sequence[Any]) -> Any:
@@ -161,8 +160,17 @@ class Protocol(ABC, Generic[R]):
         """Return whether the drawing options select this question."""
         return True
 
-    def drawing_prompt(self, question: Question[R], group: str | None, options: Mapping[str, str]) -> str:
-        """Return the prompt for a painter; `group` is ``closed`` or ``open``, None if unknown."""
+    def drawing_template(self, group: str | None) -> str | None:
+        """Return the template of the prompt for a painter; None if the question's own prompt is sent.
+
+        `group` is ``closed`` or ``open``, None if unknown.
+        """
+        return None
+
+    def drawing_prompt(
+        self, question: Question[R], group: str | None, options: Mapping[str, str], prompts: Prompts | None = None
+    ) -> str:
+        """Return the prompt for a painter, in the wording of `prompts`, by default the shipped one."""
         return question.prompt
 
     def cluster(self, question: Question[R]) -> str:

@@ -11,16 +11,20 @@ from base64 import b64encode
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urljoin, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urljoin, urlsplit, urlunsplit
 
 MIN_KEY_CHARS = 8
 """The minimum length of a value that is treated as a key because of its variable's name."""
 MIN_REGISTERED_KEY_CHARS = 6
 """The minimum length of a key from a variable named in the settings; shorter ones occur in ordinary words."""
+MIN_ENCODED_CHARS = 12
+"""The minimum length of a key whose encoded spellings are removed."""
+SHORTENED_CHARS = 12
+"""The number of first characters that show a shortened key."""
 MASK = "***"
 _LIKE_A_KEY = re.compile(r"KEY(_|$)|TOKEN(_|$)|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 # Replies of services may be long, so these patterns run in linear time.
-_LOGIN = re.compile(r"(?<=://)[^/\s@:]*+:[^/\s@]++(?=@)")
+_LOGIN = re.compile(r"(?<=://)[^/\s@:]*+:[^/\s]+(?=@)")
 _MASKED = re.compile(r"[\w.-]++(?:\*{3,}[\w-]*+)?|\*{3,}[\w-]*+")
 """A word; a masked one contains at least three asterisks in a row."""
 _key_variables: set[str] = set()
@@ -50,7 +54,29 @@ def known_secrets(environ: Mapping[str, str] | None = None) -> list[str]:
         shortest = MIN_REGISTERED_KEY_CHARS if name in _key_variables else MIN_KEY_CHARS
         if is_key(name) and len(value.strip()) >= shortest:
             keys.add(value.strip())
+    keys |= {spelling for key in keys if len(key) >= MIN_ENCODED_CHARS for spelling in encoded_spellings(key)}
     return sorted(keys, key=lambda value: (-len(value), value))
+
+
+def encoded_spellings(key: str) -> set[str]:
+    """Return the spellings of a key in base64 (also inside a longer text), hexadecimal, and percent encoding.
+
+    >>> "c2stY2FuYXJ5LTEyMzQ1" in encoded_spellings("sk-canary-12345")
+    True
+    """
+    data = key.encode("utf-8", "replace")
+    spellings = {data.hex(), data.hex().upper(), quote(key, safe=""), "".join(f"%{byte:02x}" for byte in data)}
+    for shift in range(3):
+        # Only characters that do not depend on what stands before and after the key.
+        first, last = -(-shift * 8 // 6), (shift + len(data)) * 8 // 6
+        plain = b64encode(bytes(shift) + data).decode()[first:last]
+        spellings |= {plain, plain.replace("+", "-").replace("/", "_")}
+    return spellings
+
+
+def without_keys(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment variables that hold no key, for programs that need none."""
+    return {name: value for name, value in environ.items() if not is_key(name) and redact(value) == value}
 
 
 _last: tuple[dict[Any, Any], set[str], set[str], tuple[str, ...]] | None = None
@@ -105,10 +131,20 @@ def _redact_text(text: str, keys: tuple[str, ...]) -> str:
     for secret in keys:
         if secret in text:
             text = text.replace(secret, MASK)
+        elif len(secret) >= 2 * SHORTENED_CHARS and secret[:SHORTENED_CHARS] in text:
+            text = _shortened(secret).sub(MASK, text)
     if MASK in text:
         for ends in _masked_patterns(keys):
             text = ends.sub(MASK, text)
     return text
+
+
+@lru_cache(maxsize=64)
+def _shortened(key: str) -> re.Pattern[str]:
+    """Return the pattern of a key's beginning and, after dots, its end."""
+    rest = "".join(f"(?:{re.escape(letter)}" for letter in key[SHORTENED_CHARS:64])
+    rest += ")?" * len(key[SHORTENED_CHARS:64])
+    return re.compile(rf"{re.escape(key[:SHORTENED_CHARS])}{rest}(?:(?:\.{{2,}}|…)[\w-]{{0,12}})?")
 
 
 @lru_cache(maxsize=8)
@@ -232,6 +268,11 @@ def token_hash(token: str) -> str:
 def secrets_equal(secret: str, candidate: str) -> bool:
     """Return whether two secrets are equal, in constant time."""
     return hmac.compare_digest(secret.encode(), candidate.encode())
+
+
+def sign(token: str, text: str) -> str:
+    """Return the signature of a text, which only someone who knows the token can make."""
+    return hmac.new(token.encode(), f"limner-sign\n{text}".encode(), hashlib.sha256).hexdigest()
 
 
 def csrf_token(token: str) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from . import catalogue
 from .catalogue import ModelFacts, PainterFacts
@@ -17,6 +17,7 @@ from .marks import PanelFacts
 from .redaction import join_path, public_address, register_address, register_key
 from .registry import names
 from .schema import StrictModel, read_toml
+from .trust import distrust_message, foreign_hosts, host_of, is_loopback, is_trusted, trust_file
 from .wire import EditForm, RewriteSwitch, WireFormat, rewrite_field_names
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Provider",
     "Settings",
     "WireFormat",
+    "foreign_routes",
     "load",
     "load_shipped",
     "parse_value",
@@ -83,6 +85,8 @@ class Provider(StrictModel):
         link_hosts: Hosts other than the service's own from which finished images may be downloaded; ``*.name`` allows
             all subdomains.
         poll_hosts: Hosts other than the service's own at which jobs may be polled; they receive the key.
+        idempotency_header: The header by which it recognises a repeated request, if it has one; a request whose outcome
+            is unknown is then repeated without being paid for twice.
         batch: Facts about its batches, if it offers them.
     """
 
@@ -105,7 +109,18 @@ class Provider(StrictModel):
     tokens_per_minute: float | None = Field(default=None, gt=0)
     link_hosts: tuple[str, ...] = ()
     poll_hosts: tuple[str, ...] = ()
+    idempotency_header: str | None = Field(default=None, pattern=r"^[A-Za-z0-9-]+$")
     batch: BatchFacts | None = None
+    _distrust: str | None = PrivateAttr(default=None)
+
+    @property
+    def key_hosts(self) -> list[str]:
+        """The hosts that receive the key."""
+        return [*(host_of(url) for url in (self.base_url, self.image_url) if url is not None), *self.poll_hosts]
+
+    def distrust(self, why: str) -> None:
+        """Refuse to use the key, with this reason."""
+        self._distrust = why
 
     def model_post_init(self, _context: Any) -> None:
         """Register keys and addresses so that they are redacted everywhere."""
@@ -142,10 +157,18 @@ class Provider(StrictModel):
         """Return the key from the environment, or None for a service that needs none.
 
         Raises:
-            UsageError: The variable is not set, or its value cannot be a key.
+            UsageError: The variable is not set, its value cannot be a key, or it would be sent where it must not be.
         """
         if self.key_env is None:
             return None
+        if self._distrust is not None:
+            raise UsageError(f"{self._distrust}. If you want this, run `limner trust` in that folder once")
+        for url in filter(None, (self.base_url, self.image_url)):
+            if url.startswith("http:") and not is_loopback(host_of(url)):
+                raise UsageError(
+                    f"{public_address(url)} is not encrypted, and would receive the key in {self.key_env}: use https; "
+                    "over plain http keys are sent only to this machine"
+                )
         key = os.environ.get(self.key_env, "").strip()
         if not key:
             raise UsageError(
@@ -185,6 +208,7 @@ class Settings(StrictModel):
         usual: Facts common to all models of such a service, by service.
         panels: Panels of judges, by name.
         rewrites: Switches for prompt rewriting, by service or wire format, then by pattern of model names.
+        releases: The folders with the user's clones of exams' releases, by exam.
     """
 
     providers: dict[str, Provider]
@@ -195,6 +219,7 @@ class Settings(StrictModel):
     usual: dict[str, PainterFacts] = Field(default_factory=dict)
     panels: dict[str, PanelFacts] = Field(default_factory=dict)
     rewrites: dict[str, dict[str, RewriteSwitch]] = Field(default_factory=dict)
+    releases: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -280,7 +305,8 @@ def load(own: Path | None = None) -> Settings:
         own: The user's file; by default ``limner.toml`` in the working folder, if it exists.
     """
     path = own if own is not None else Path.cwd() / OWN
-    return _load_cached(path, own is not None, (_read_bytes(path), _read_bytes(catalogue.refreshed_file())))
+    files = path, catalogue.refreshed_file(), trust_file()
+    return _load_cached(path, own is not None, tuple(map(_read_bytes, files)))
 
 
 @lru_cache(maxsize=4)
@@ -290,7 +316,13 @@ def _load_cached(path: Path, required: bool, _contents: tuple[bytes | None, ...]
     if required or path.is_file():
         merged = _merge(merged, read_toml(path))
     try:
-        return Settings.model_validate(merged)
+        settings = Settings.model_validate(merged)
+        if not required and path.is_file() and not is_trusted(path):
+            routes = foreign_routes(settings)
+            for provider in settings.providers.values():
+                if provider.key_env in routes and set(provider.key_hosts) & set(routes[provider.key_env]):
+                    provider.distrust(distrust_message(path, routes))
+        return settings
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         message = first["msg"].removeprefix("Value error, ")
@@ -299,6 +331,20 @@ def _load_cached(path: Path, required: bool, _contents: tuple[bytes | None, ...]
         path_parts = ("painters", *first["loc"][1:]) if first["loc"][0] in ("wires", "usual") else first["loc"]
         place = ".".join(str(part) for part in path_parts)
         raise DataError(f"{place}: {message}", file=path) from error
+
+
+def foreign_routes(settings: Settings) -> dict[str, list[str]]:
+    """Return the hosts to which the keys of shipped services are sent, apart from those services' own, by variable."""
+    shipped: dict[str, set[str]] = {}
+    for provider in Settings.model_validate(load_shipped()).providers.values():
+        if provider.key_env is not None:
+            shipped.setdefault(provider.key_env, set()).update(provider.key_hosts)
+    sent = {variable: set[str]() for variable in shipped}
+    for provider in settings.providers.values():
+        if provider.key_env in sent:
+            sent[provider.key_env].update(provider.key_hosts)
+    routes = {variable: foreign_hosts(hosts, shipped[variable]) for variable, hosts in sent.items()}
+    return {variable: hosts for variable, hosts in routes.items() if hosts}
 
 
 def _read_bytes(path: Path) -> bytes | None:

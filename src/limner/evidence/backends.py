@@ -133,6 +133,12 @@ def _regions(given: ProbeInputs) -> Probe:
     return RegionsProbe(word, given.options, given.reader, given.settings.evidence.regions_timeout_s)
 
 
+def _key_regions(given: ProbeInputs) -> Probe:
+    from .regions.probe import KeyRegions
+
+    return KeyRegions()
+
+
 def _unipercept(given: ProbeInputs) -> Probe:
     from .aesthetics import UniPercept
 
@@ -182,6 +188,7 @@ CLASSICAL = ProbeKind("classical", COUNTERS["classical"], _regions, None)
 SAM2_TINY = ProbeKind("sam2-tiny, sam2-tiny:FOLDER", COUNTERS["sam2-tiny"], _regions, None)
 SAM21_LARGE = ProbeKind("sam2.1-large", COUNTERS["sam2.1-large"], _regions, None)
 SAM21 = ProbeKind("sam2.1:WEIGHTS", COUNTERS["sam2.1:WEIGHTS"], _regions, None)
+KEY_REGIONS = ProbeKind("key", "the answer key of a bundled sample, for its own pictures", _key_regions)
 UNIPERCEPT = ProbeKind(
     "unipercept, unipercept:PYTHON", "UniPercept's rating of image aesthetics", _unipercept,
     frozenset({"device", "model"}),

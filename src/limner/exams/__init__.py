@@ -139,6 +139,12 @@ class Kind(Generic[R]):
         return dict(self.all_presets[name])
 
 
+def preset_painter_args(preset: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return a preset's options of painters, with those for the painter that has one of these names or specs."""
+    own = (options for name, options in preset.get("painters", {}).items() if name in names)
+    return {**preset.get("painter_args", {}), **next(own, {})}
+
+
 EXAMS: Registry[Kind[Any]] = Registry("limner.exams", "exam", Kind, hint="A file exam.toml works too")
 
 

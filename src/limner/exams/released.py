@@ -1,13 +1,15 @@
-"""The wording of the judge's prompts in an exam's release, read from a user's clone: ``--prompts release:FOLDER``.
+"""The wording of prompts in an exam's release, read from a user's clone: ``--prompts release:FOLDER``.
 
 ``release.toml`` in the exam's prompts folder names the file, the variant and options, and for each template the
-variable (or ``Class.attribute``) and its fields: ``format`` lists those that the release fills with `str.format`,
-``replace`` those that it substitutes for a marker.
+variable (or ``Class.attribute``, or the key in a YAML file) and its fields: ``format`` lists those that the release
+fills with `str.format`, ``replace`` those that it substitutes for a marker. ``templates`` are those of the judge,
+``drawing`` those of painters.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 import stat
 import string
@@ -40,11 +42,13 @@ class ReleasedText:
         variable: The variable that holds it in the file.
         format: The fields filled by `str.format`; unnamed ones in order.
         replace: Marker in the text -> the field that replaces it.
+        file: The file, if it is not the release's usual one.
     """
 
     variable: str
     format: Sequence[str] = ()
     replace: Mapping[str, str] = field(default_factory=dict)
+    file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,8 @@ class Release:
 
     Attributes:
         repository: The release's repository, which users clone.
-        templates: The release's texts, by name of our template.
+        templates: The release's texts for the judge, by name of our template.
+        drawing: Those for painters.
     """
 
     repository: str
@@ -61,6 +66,7 @@ class Release:
     variant: str
     options: Mapping[str, str]
     templates: Mapping[str, ReleasedText]
+    drawing: Mapping[str, ReleasedText] = field(default_factory=dict)
 
 
 def release_folder(prompts: Path | str | None) -> Path | None:
@@ -80,14 +86,17 @@ def release_of(kind: Kind[Any]) -> Release | None:
         return None
     body = read_toml(path)
     try:
-        templates = {name: ReleasedText(**text) for name, text in body["templates"].items()}
-        return Release(body["repository"], body["file"], body["variant"], body.get("options", {}), templates)
+        templates, drawing = (
+            {name: ReleasedText(**text) for name, text in texts.items()}
+            for texts in (body["templates"], body.get("drawing", {}))
+        )
+        return Release(body["repository"], body["file"], body["variant"], body.get("options", {}), templates, drawing)
     except (KeyError, TypeError, AttributeError) as error:
         raise DataError(f"does not describe the release's wording: {error}", file=path) from error
 
 
-def read_release(kind: Kind[Any], folder: Path) -> tuple[Release, Prompts]:
-    """Return the exam's release, and the templates made from its wording.
+def read_release(kind: Kind[Any], folder: Path, *, drawing: bool = False) -> tuple[Release, Prompts]:
+    """Return the exam's release, and the templates of the judge, or of painters, made from its wording.
 
     Raises:
         UsageError: The exam has no released wording, or there is no such folder.
@@ -99,17 +108,24 @@ def read_release(kind: Kind[Any], folder: Path) -> tuple[Release, Prompts]:
         raise UsageError(f"--prompts {PREFIX}{folder}: {kind.name}: {message}")
     if not folder.is_dir():
         raise UsageError(f"--prompts {PREFIX}{folder}: no such folder; clone {release.repository} there")
-    texts = read_texts(folder, release.file, [released_text.variable for released_text in release.templates.values()])
     templates = {}
-    for name, released_text in release.templates.items():
-        text, line = texts[released_text.variable]
+    for name, released_text in (release.drawing if drawing else release.templates).items():
+        file = released_text.file or release.file
+        text, line = read_texts(folder, file, [released_text.variable])[released_text.variable]
         try:
             templates[name] = _template(text, released_text)
         except ValueError as error:
             advice = "check out the release's file again, or write your own for --prompts DIR"
             message = f"{released_text.variable}: {error}; {advice}"
-            raise DataError(message, file=folder / release.file, line=line) from error
+            raise DataError(message, file=folder / file, line=line) from error
     return release, Prompts(kind.prompts, released=templates)
+
+
+def drawing_prompts(kind: Kind[Any], prompts: Path | str | None) -> Prompts:
+    """Return the templates of the prompts for painters: the user's, the release's, or the shipped ones."""
+    if (clone := release_folder(prompts)) is not None:
+        return read_release(kind, clone, drawing=True)[1]
+    return Prompts(kind.prompts, Path(prompts) if prompts is not None else None)
 
 
 def _template(text: str, given: ReleasedText) -> Template:
@@ -172,6 +188,8 @@ def read_texts(folder: Path, file: str, names: Sequence[str]) -> dict[str, tuple
         DataError: The file cannot be used, or a name is not set to plain text; the message says where and what to do.
     """
     path = _plain_file(folder, file)
+    if path.suffix == ".yaml":
+        return {name: _yaml_text(path, name) for name in names}
     tree = _parse_source(path)
     return {name: _literal_text(path, tree, name) for name in names}
 
@@ -196,15 +214,36 @@ def _plain_file(folder: Path, file: str) -> Path:
     return path
 
 
-def _parse_source(path: Path) -> ast.Module:
+def _yaml_text(path: Path, name: str) -> tuple[str, int]:
+    """Return the text and line of the only key of this name, which must be in double quotes on one line."""
+    lines = [(line.strip(), number) for number, line in enumerate(_read_source(path).splitlines(), 1)]
+    places = [(line.partition(":")[2].strip(), number) for line, number in lines if line.startswith(f"{name}:")]
+    if len(places) != 1:
+        raise DataError(f"sets {name} {len(places)} times; check out the release's file again", file=path)
+    (value, number) = places[0]
+    try:
+        text = json.loads(value)
+    except ValueError:
+        text = None
+    if not isinstance(text, str):
+        message = f"{name} is not a text in double quotes on one line; check out the release's file again"
+        raise DataError(message, file=path, line=number)
+    return text, number
+
+
+def _read_source(path: Path) -> str:
     try:
         data = path.read_bytes()[: MAX_FILE_BYTES + 1]
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", file=path) from error
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise DataError(f"not UTF-8 (byte {error.start}); save it as UTF-8", file=path, line=line) from error
+
+
+def _parse_source(path: Path) -> ast.Module:
+    text = _read_source(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

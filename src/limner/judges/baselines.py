@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -69,13 +70,13 @@ class Baseline:
         return model.price(sent, self.reply_tokens)
 
 
-def read_score(reply: str) -> dict[str, float]:
-    """Return the direct score in a reply.
+def read_score(reply: str, metric: str = "vlm-score") -> dict[str, float]:
+    """Return the direct score in a reply, under the metric's name.
 
     Raises:
         Unreadable: It is not what was asked for.
     """
-    return {"vlm-score": _number(loads(reply), "rating", BEST)}
+    return {metric: _number(loads(reply), "rating", BEST)}
 
 
 def read_wiscore(reply: str) -> dict[str, float]:
@@ -124,6 +125,10 @@ BASELINES = {
         Baseline(
             "score", "vlm-score", "one number from 0 to 10 for each drawing", 1, read_score,
             object_schema({"reason": WORDS, "rating": NUMBER}),
+        ),
+        Baseline(
+            "looks", "vlm-looks", "one number from 0 to 10 for the looks of each drawing, whatever its content", 1,
+            partial(read_score, metric="vlm-looks"), object_schema({"reason": WORDS, "rating": NUMBER}),
         ),
         Baseline(
             "arena", "vlm-arena", "the better of two drawings of a question, asked in both orders", 2, read_choice,

@@ -60,14 +60,21 @@ class AnthropicModel(ChatModel):
         media, data = image.packed
         return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
 
-    def told_price(self, raw: Mapping[str, Any]) -> float | None:
+    def reply_text(self, raw: Mapping[str, Any]) -> str:
+        """See `limner.models.chat.ChatModel`."""
+        parts = raw.get("content") or []
+        return "".join(str(part.get("text", "")) for part in parts if part.get("type") == "text")
+
+    def told_price(self, raw: Mapping[str, Any], fewest: tuple[int, int]) -> float | None:
         """See `limner.models.chat.ChatModel`."""
         usage = reported_usage(raw)
-        counts, written = [reported_tokens(usage, name) for name in SENT], reported_tokens(usage, "output_tokens")
+        counts = [reported_tokens(usage, name) for name in SENT]
+        written = reported_tokens(usage, "output_tokens", fewest[1])
         if counts[0] is None or written is None:
             return None
-        if not (sent := sum(count or 0 for count in counts)):
-            raise Incredible("input_tokens is 0")
+        sent = sum(count or 0 for count in counts)
+        if not sent or sent < fewest[0]:
+            raise Incredible(f"the input tokens are {sent}")
         return self.price(sent, written)
 
     def result(self, raw: dict[str, Any], sizes: list[dict[str, Any]], paid: Bill) -> Result:
@@ -75,7 +82,7 @@ class AnthropicModel(ChatModel):
         paid_for: dict[str, Any] = {"cost": paid.cost, "doubt": paid.doubt, "result": raw}
         if raw.get("type") == "error" or not isinstance(raw.get("content"), list):
             raise Fault("server", f"no answer in the reply: {raw}"[:500], **paid_for)
-        text = "".join(str(part.get("text", "")) for part in raw["content"] if part.get("type") == "text")
+        text = self.reply_text(raw)
         reason = raw.get("stop_reason")
         if reason == "refusal":
             why = raw.get("stop_details") or text or "no word why"

@@ -14,8 +14,6 @@ BYTES_PER_TOKEN, PICTURE_TOKENS = 4, 800
 """Rules of thumb, for estimates."""
 USUAL_REPLY = 2500
 """The usual number of tokens of a reply if nothing better is known."""
-TURNS = 3
-"""Requests in all before a reply counts as unreadable."""
 REPLY_SHOWN = 200
 """Characters of an unreadable reply that a message shows."""
 RESENT = 50_000
@@ -85,7 +83,7 @@ async def complete(
     reasons: list[str] = []
     keys: list[str] = []
     cost: float | None = 0.0
-    for turn in range(1, TURNS + 1):
+    for turn in range(1, contract.tries + 1):
         try:
             text, key, price = await model.turn(shown, tuple(earlier), context, calls)
         except Fault as fault:

@@ -10,7 +10,15 @@ from ..calls import Attempt, Bill, Calls, Fault, Kind, Outcome, Request, Result,
 from ..calls.batch_services import CHAT_ENDPOINT, GEMINI_ENDPOINT, no_batches
 from ..calls.http import TEXT_REPLY_BYTES, error_message, exchange, kind_of
 from ..calls.journal import BatchLane, BatchRow
-from ..calls.usage import Incredible, billed_cost, reported_tokens, reported_usage
+from ..calls.usage import (
+    PICTURE_TOKENS,
+    Incredible,
+    billed_cost,
+    check_amount,
+    fewest_tokens,
+    reported_tokens,
+    reported_usage,
+)
 from ..core.asks import Part, Picture, Text
 from ..core.faults import picture_faults
 from ..core.images import QUICK_PREFIX, PreparedImage, Preparer
@@ -145,7 +153,7 @@ class ChatModel:
 
         async def read(reply: dict[str, Any], kept: dict[str, Any]) -> Result:
             raw = without_nothing(from_gemini(reply) if gemini else reply)
-            return self._read(raw, kept.get("images", []), most, share)
+            return self._read(raw, kept.get("images", []), most, messages, share)
 
         def fault(status: int, body: dict[str, Any]) -> Fault:
             return Fault(self.kind(status, body), f"{status}: {error_message(body)}", result=body)
@@ -170,7 +178,7 @@ class ChatModel:
         url, head, body = self.request(wire, extra)
         how: dict[str, Any] = {"timeout": self.provider.timeout_s, "most": TEXT_REPLY_BYTES, "kinds": self.kind}
         raw = without_nothing(await exchange("POST", url, headers=head, body=body, **how))
-        return self._read(raw, sizes, bound)
+        return self._read(raw, sizes, bound, messages)
 
     async def _wired(self, messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return the messages as sent, and the sizes of their pictures."""
@@ -178,15 +186,31 @@ class ChatModel:
         wire = [{"role": m["role"], "content": [await self._wire(p, sizes) for p in m["content"]]} for m in messages]
         return wire, sizes
 
-    def _read(self, raw: dict[str, Any], sizes: list[dict[str, Any]], bound: float | None, share: float = 1) -> Result:
-        """Return the result in a reply, at this share of the list price."""
+    def _read(
+        self,
+        raw: dict[str, Any],
+        sizes: list[dict[str, Any]],
+        bound: float | None,
+        messages: list[dict[str, Any]],
+        share: float = 1,
+    ) -> Result:
+        """Return the result in the reply to these messages, at this share of the list price."""
         try:
-            return self.result(raw, sizes, bill(lambda: self._shared_price(raw, share), bound))
+            fewest = self._fewest_tokens(messages, raw)
+            return self.result(raw, sizes, bill(lambda: self._shared_price(raw, fewest, share), bound))
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise Fault("server", f"the reply does not fit the API: {raw}"[:500], cost=None, result=raw) from error
 
-    def _shared_price(self, raw: Mapping[str, Any], share: float) -> float | None:
-        price = self.told_price(raw)
+    def _fewest_tokens(self, messages: list[dict[str, Any]], raw: Mapping[str, Any]) -> tuple[int, int]:
+        """Return lower bounds on the tokens of the messages and of the reply; 0 if they cost nothing."""
+        if not self.price(1, 1):
+            return 0, 0
+        parts = (part for message in messages for part in message["content"])
+        sent = sum(fewest_tokens(part["text"]) if part["type"] == "text" else PICTURE_TOKENS for part in parts)
+        return max(1, sent), fewest_tokens(self.reply_text(raw))
+
+    def _shared_price(self, raw: Mapping[str, Any], fewest: tuple[int, int], share: float) -> float | None:
+        price = self.told_price(raw, fewest)
         # A reported amount already includes the discount.
         return price if price is None or billed_cost(reported_usage(raw)) is not None else price * share
 
@@ -208,14 +232,27 @@ class ChatModel:
         kind = kind_of(status, body)
         return "bad_request" if kind == "setup" and _blames_shape(str(body)) else kind
 
-    def told_price(self, raw: Mapping[str, Any]) -> float | None:
-        """Return the dollars for a reply: the amount the service reports, else tokens times list price."""
+    def reply_text(self, raw: Mapping[str, Any]) -> str:
+        """Return the words of all messages in a reply."""
+        return "".join(_text((choice.get("message") or {}).get("content")) for choice in raw.get("choices") or [])
+
+    def told_price(self, raw: Mapping[str, Any], fewest: tuple[int, int]) -> float | None:
+        """Return the dollars for a reply: the amount the service reports, else tokens times list price.
+
+        Args:
+            raw: The reply.
+            fewest: Lower bounds on the tokens sent and received.
+
+        Raises:
+            Incredible: The reported usage cannot be true.
+        """
         usage = reported_usage(raw)
-        sent, written = reported_tokens(usage, "prompt_tokens"), reported_tokens(usage, "completion_tokens")
+        sent = reported_tokens(usage, "prompt_tokens", fewest[0])
+        written = reported_tokens(usage, "completion_tokens", fewest[1])
         if sent == 0:
             raise Incredible("prompt_tokens is 0")
         if (cost := billed_cost(usage)) is not None:
-            return cost
+            return check_amount(cost, self.price(*fewest))
         return None if sent is None or written is None else self._prices.price(self.name, sent, written)
 
     def result(self, raw: dict[str, Any], sizes: list[dict[str, Any]], paid: Bill) -> Result:

@@ -7,11 +7,13 @@ import difflib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..calls import Calls, Fault
 from ..core.errors import UsageError
+from ..core.exam import Question
 from ..core.images import BadImage, inspect
 from .base import FreePainter, PainterInputs, PainterKind, Painting, PaintRequest, refuse_pictures
 
@@ -19,14 +21,20 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 
 
 class FolderPainter(FreePainter):
-    """A painter that takes ``<id>.png|jpg|jpeg|webp`` from a folder; ids with slashes are in subfolders."""
+    """A painter that takes ``<id>.png|jpg|jpeg|webp`` from a folder; ids with slashes are in subfolders.
+
+    A subfolder may be named after one of the question's tags, as in releases with a folder for each level.
+
+    Attributes:
+        tags: Question id -> the values of its tags.
+    """
 
     changeable = True
 
-    def __init__(self, name: str, spec: str, path: Path) -> None:
+    def __init__(self, name: str, spec: str, path: Path, tags: Mapping[str, Collection[str]] | None = None) -> None:
         if not path.is_dir():
             raise UsageError(f"{spec}: no such folder: {path}{_near_folder(path)}")
-        self.name, self.spec, self._root = name, spec, path.resolve()
+        self.name, self.spec, self._root, self.tags = name, spec, path.resolve(), tags or {}
         self._exact: dict[str, list[Path]] = {}
         self._folded: dict[str, list[Path]] = {}
         for file in _images(self._root):
@@ -43,7 +51,11 @@ class FolderPainter(FreePainter):
 
     def lacks(self, question: str) -> bool:
         """Return whether a question has no file."""
-        return question not in self._exact and question.casefold() not in self._folded
+        return not self._files(question)
+
+    def _files(self, id: str) -> list[Path]:
+        tagged = [self._folded.get(f"{tag}/{id}".casefold(), []) for tag in self.tags.get(id, ())]
+        return self._exact.get(id) or self._folded.get(id.casefold()) or [file for files in tagged for file in files]
 
     def misnamed(self, wanted: Iterable[str], exam_ids: Iterable[str]) -> list[tuple[str, str]]:
         """Return files probably meant for questions that have none, each with the name it should have.
@@ -77,7 +89,7 @@ class FolderPainter(FreePainter):
         Raises:
             Fault: There is none, there are several, or it leads out of the folder.
         """
-        files = self._exact.get(question) or self._folded.get(question.casefold()) or []
+        files = self._files(question)
         if len(files) > 1:
             names = ", ".join(_printable(file.relative_to(self._root)) for file in files)
             raise Fault("missing", f"{question}: several files fit: {names}; keep one of them")
@@ -117,7 +129,12 @@ def _images(root: Path) -> list[Path]:
 
 
 def _open(given: PainterInputs) -> FolderPainter:
-    return FolderPainter(given.name, given.spec, Path(given.rest).expanduser())
+    return FolderPainter(given.name, given.spec, Path(given.rest).expanduser(), tags_by_id(given.exam.questions))
+
+
+def tags_by_id(questions: Iterable[Question[Any]]) -> dict[str, Collection[str]]:
+    """Return question id -> the values of its tags, each once."""
+    return {question.id: set(question.tags.values()) for question in questions}
 
 
 FOLDER = PainterKind("folder/PATH", "taking finished images from a folder", _open)

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 from ..calls import TRANSIENT, Attempt, Bill, Calls, Fault, Request, Result, bill
 from ..calls.batch_services import no_batches
-from ..calls.downloads import fetch
+from ..calls.downloads import fetch, port_of
 from ..calls.http import Form, error_message, kind_of
 from ..calls.journal import BatchLane, BatchRow
-from ..calls.usage import reported_dollars, reported_tokens
-from ..core.errors import UsageError
+from ..calls.usage import IMAGE_TOKENS, check_amount, fewest_tokens, reported_dollars, reported_tokens
+from ..core.errors import StoreError, UsageError
 from ..core.evaluator import SERVICE_REWRITE
 from ..core.faults import picture_faults
 from ..core.images import BadImage, PreparedImage, Preparer, check_whole
@@ -78,7 +78,7 @@ class ApiPainter(ABC):
         self.most_pictures = self.pictures_taken(model)
         self.edits = self.most_pictures > 0 and edits
         self.url = join_path(self.provider.image_url or self.provider.base_url, "")
-        host = urlsplit(self.url).hostname or ""
+        host, self.port = urlsplit(self.url).hostname or "", port_of(self.url)
         self.hosts = (host, *self.provider.link_hosts)
         self.poll_hosts = (host, *self.provider.poll_hosts)
         self._settings, self._blobs = settings, blobs
@@ -206,14 +206,20 @@ class ApiPainter(ABC):
         call, keeper = Request("paint", self.target, body, repeat), ImageKeeper(self._blobs)
 
         async def perform(attempt: Attempt) -> Result:
-            drawn = await self.send(body, attempt)
-            try:
-                return await self._keep(replace(drawn, edited=bool(request.images)), keeper)
-            except Fault:
-                # The saved progress led to no image: the next try uses it for the last time.
-                if left := attempt.progress:
-                    await attempt.save({} if drawn.counted else {**left, "counted": True})
-                raise
+            with self._blobs.place():
+                drawn = await self.send(body, attempt)
+                try:
+                    return await self._keep(replace(drawn, edited=bool(request.images)), keeper)
+                except StoreError:
+                    # The saved progress leads to the image again; the journal counts this try as paid for.
+                    if attempt.progress:
+                        await attempt.save({**attempt.progress, "counted": True})
+                    raise
+                except Fault:
+                    # The saved progress led to no image: the next try uses it for the last time.
+                    if left := attempt.progress:
+                        await attempt.save({} if drawn.counted else {**left, "counted": True})
+                    raise
 
         bound = self.prices.bound_for(len(request.images))
         row = self._row(body, bool(request.images), bound)
@@ -261,7 +267,9 @@ class ApiPainter(ABC):
             return await self.batch_body(body), {}
 
         async def read(reply: dict[str, Any], _kept: dict[str, Any]) -> Result:
-            drawn = await self.batch_read(reply, ServiceImage(b"", edited=edits, share=share))
+            drawn = await self.batch_read(
+                reply, ServiceImage(b"", edited=edits, share=share, prompt_tokens=prompt_tokens(body))
+            )
             return await self._keep(drawn, ImageKeeper(self._blobs))
 
         lane = BatchLane(self.target.partition("/")[0], endpoint, self.model)
@@ -283,7 +291,7 @@ class ApiPainter(ABC):
             Fault: There is no image behind the link; the next try follows it once more, then gives up.
         """
         try:
-            return replace(drawn, image=await fetch(link, self.hosts))
+            return replace(drawn, image=await fetch(link, self.hosts, self.port))
         except Fault as fault:
             paid = self.prices.bill(drawn)
             fault.cost, fault.doubt, fault.result = paid.cost, paid.doubt, dict(drawn.raw)
@@ -363,6 +371,7 @@ class ServiceImage:
         counted: Whether an earlier try has counted the image's cost.
         edited: Whether it was made from pictures.
         share: The fraction of the list price that is charged, below 1 in batches.
+        prompt_tokens: The fewest tokens that the prompt sent can have.
     """
 
     image: bytes
@@ -377,6 +386,7 @@ class ServiceImage:
     thought_tokens: Any = None
     upstream_cost: Any = None
     share: float = 1.0
+    prompt_tokens: int = 0
 
 
 class ImagePrice:
@@ -445,18 +455,30 @@ class ImagePrice:
 
     def _reported_price(self, drawn: ServiceImage, drew: bool) -> float | None:
         reported = {name: getattr(drawn, name) for name in COST_FIELDS}
-        sent, written, thought, pictures = (reported_tokens(reported, name) for name in COST_FIELDS[:4])
         cost, upstream = (reported_dollars(reported, name) for name in COST_FIELDS[4:])
+        listed = self.facts.edit_price if drew and drawn.edited else None
+        if listed is None and drew:
+            listed = self.facts.image_price
         if cost is not None:
-            return cost + (upstream or 0.0)
-        if drew and drawn.edited and self.facts.edit_price is not None:
-            return self.facts.edit_price * drawn.share
-        if drew and self.facts.image_price is not None:
-            return self.facts.image_price * drawn.share
+            least = self._settings.price(self.target, drawn.prompt_tokens, IMAGE_TOKENS if drew else 0)
+            return check_amount(cost + (upstream or 0.0), least if listed is None else listed)
+        if listed is not None:
+            return listed * drawn.share
+        fewest = (drawn.prompt_tokens, IMAGE_TOKENS if drew else 0, 0, 0)
+        counts = zip(COST_FIELDS[:4], fewest, strict=True)
+        sent, written, thought, pictures = (reported_tokens(reported, name, least) for name, least in counts)
         if sent is None or written is None:
             return None
         price = self._settings.price(self.target, sent, written + (thought or 0), of_pictures=pictures or 0)
         return None if price is None else price * drawn.share
+
+
+def prompt_tokens(body: Any) -> int:
+    """Return the fewest tokens of a request's prompt, which is its longest text."""
+    if isinstance(body, str):
+        return fewest_tokens(body)
+    parts = body.values() if isinstance(body, Mapping) else body if isinstance(body, list) else ()
+    return max(map(prompt_tokens, parts), default=0)
 
 
 MAX_TEXT_CHARS = 20_000

@@ -15,7 +15,7 @@ from ..calls import STOPPING, TRANSIENT, Attempt, Fault, Kind
 from ..calls.downloads import fetch, is_allowed
 from ..calls.http import TEXT_REPLY_BYTES, error_message, exchange, kind_of
 from ..core.redaction import public_address
-from .service import LINK, ApiPainter, ServiceImage, without_image_data
+from .service import LINK, ApiPainter, ServiceImage, prompt_tokens, without_image_data
 
 
 class OneReplyPainter(ApiPainter):
@@ -71,7 +71,7 @@ class OneReplyPainter(ApiPainter):
             linked = where.startswith(LINK)
         except (AttributeError, LookupError, TypeError):
             return None
-        return await fetch(where, self.hosts) if linked else None
+        return await fetch(where, self.hosts, self.port) if linked else None
 
     async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """Make the call once, or follow the link that an earlier try was given."""
@@ -80,7 +80,8 @@ class OneReplyPainter(ApiPainter):
         reply = kept or await self.ask(body)
         raw = without_image_data(reply)
         # An earlier try that got the link but not the image has counted the cost.
-        where, drawn, linked = self._locate_image(reply, ServiceImage(b"", raw, counted=bool(progress.get("counted"))))
+        blank = ServiceImage(b"", raw, counted=bool(progress.get("counted")), prompt_tokens=prompt_tokens(body))
+        where, drawn, linked = self._locate_image(reply, blank)
         if linked:
             if not kept:
                 # The image is drawn and paid for: if its link fails, the next try follows it again.
@@ -97,7 +98,7 @@ class OneReplyPainter(ApiPainter):
             return self.unpack(where, drawn)
         paid = self.prices.bill(drawn)
         try:
-            return replace(drawn, image=await fetch(where, self.hosts))
+            return replace(drawn, image=await fetch(where, self.hosts, self.port))
         except Fault as fault:
             # It is paid for: asking again would mean paying again.
             detail = f"the batch returned a link instead of an image: {fault.detail}"
@@ -230,7 +231,7 @@ class JobPainter(ApiPainter):
             return None
         _, finished = await self._outcome(read_reply(self.poll_url, stored), stored, REFETCH_S)
         # An image inside the reply is not stored with the reply.
-        return None if finished.link.startswith("data:") else await fetch(finished.link, self.hosts)
+        return None if finished.link.startswith("data:") else await fetch(finished.link, self.hosts, self.port)
 
     async def _outcome(
         self, poll: str | None, submitted: dict[str, Any], longest_s: float = math.inf
@@ -253,7 +254,7 @@ class JobPainter(ApiPainter):
     def _check_host(self, place: str) -> str:
         """Return the full address after checking its host: it gets the key, so the settings must name the host."""
         place = self.address(place) if place.startswith("/") else place
-        if not is_allowed(place, self.poll_hosts) or urlsplit(place).scheme != urlsplit(self.url).scheme:
+        if not is_allowed(place, self.poll_hosts, self.port) or urlsplit(place).scheme != urlsplit(self.url).scheme:
             hosts = ", ".join(self.poll_hosts)
             raise Fault("image", f"the job is at {public_address(place)[:80]!r}, which is not an allowed host: {hosts}")
         return place

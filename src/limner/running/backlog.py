@@ -10,12 +10,14 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from ..core.evaluator import label
+from ..core.evaluator import HASH_LETTERS, label
 from ..core.evidence import IMPORTED
 from ..core.exam import Question
 from ..core.faults import RETRIED_NEXT_RUN
+from ..core.prompts import Prompts
 from ..evidence.probe import Probe
 from ..exams import kind
+from ..exams.released import OWN, RELEASE
 from ..judges import Judge
 from ..painters import Aspect, Painter, PaintRequest
 from ..painters.base import FinishedImages
@@ -87,7 +89,7 @@ class Backlog:
     def by_arm(self) -> list[int]:
         """The number of drawings of each arm of the plan."""
         plan = self.plan
-        if plan.shard is not None:
+        if plan.shard is not None or plan.only_drawings is not None:
             counts = Counter(id(slot.arm) for _, slot in self._wanted_slots())
             return [counts[id(arm)] for arm in plan.arms]
         return [sum(self._is_drawn(q, arm) for q in self.questions) * plan.seeds for arm in plan.arms]
@@ -98,7 +100,8 @@ class Backlog:
         return self.plan.require_all or not (isinstance(painter, FinishedImages) and painter.lacks(question.id))
 
     def _here(self, id: str) -> bool:
-        return self.plan.shard is None or self.plan.shard.has(id)
+        plan = self.plan
+        return (plan.only_drawings is None or id in plan.only_drawings) and (plan.shard is None or plan.shard.has(id))
 
     def slots(self) -> Iterator[Slot]:
         """Yield the drawings of the plan question by question, loading stored ones in chunks."""
@@ -157,7 +160,14 @@ class Backlog:
         """Return the options that distinguish a drawing: the painter's, and the exam's non-default ones."""
         usual = {name: values[0] for name, values in self._protocol.draw_options.items()}
         own = {k: v for k, v in self.plan.options.items() if v != usual.get(k) and k not in self._protocol.selecting}
-        return {**painter.options, **own}
+        return {**painter.options, **own, **self._wording(painter)}
+
+    def _wording(self, painter: Painter) -> dict[str, str]:
+        """Return the name of the prompt's wording as an option, if it is not the shipped one."""
+        name, prompts = self._protocol.drawing_template(painter.group), self.plan.drawing_prompts
+        if name is None or prompts is None or prompts.text(name) == Prompts(prompts.shipped).text(name):
+            return {}
+        return {"prompts": f"{RELEASE if name in prompts.released else OWN} {prompts.hash(name)[:HASH_LETTERS]}"}
 
     def label(self, painter: Painter) -> str:
         """Return the name of the table row for this plan's drawings by a painter."""
@@ -167,7 +177,8 @@ class Backlog:
         """Return the request to a slot's painter, before a strategy changes it."""
         question = slot.question
         assert slot.painter is not None
-        prompt = self._protocol.drawing_prompt(question, slot.painter.group, self.plan.options)
+        plan, group = self.plan, slot.painter.group
+        prompt = self._protocol.drawing_prompt(question, group, plan.options, plan.drawing_prompts)
         aspect = question.tags.get("aspect", "square")
         evidence: Aspect = "landscape" if aspect == "landscape" else "portrait" if aspect == "portrait" else "square"
         return PaintRequest(question.id, prompt, slot.seed, evidence)

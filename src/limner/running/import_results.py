@@ -22,6 +22,7 @@ from ..core.images import BadImage
 from ..core.protocol import READINGS
 from ..exams import ImportedReply, Kind
 from ..painters import FolderPainter
+from ..painters.folder import tags_by_id
 from ..store import DEFAULT, Store, now
 from ..store.markings import Marking
 from ..store.records import Drawing, add_exam, evidence_row, load_drawings, save_setup
@@ -90,7 +91,9 @@ def import_results(
         raise UsageError(f"the exam {kind.name} does not use region counts: leave out --regions")
     results_read = list(kind.read_results(folder, **extra))
     _check_all(results_read, questions, kind)
-    finder = None if images is None else FolderPainter("images", f"folder/{images}", Path(images))
+    finder = None
+    if images is not None:
+        finder = FolderPainter("images", f"folder/{images}", Path(images), tags_by_id(whole.questions))
     with using_store(store, create=True) as opened:
         _refuse_to_replace(opened, whole.name, painter)
         add_exam(opened, whole)

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from ..calls.budget import counted
 from ..calls.claims import Owner, lost_attempt
 from ..store import Store, now
-from ..store.schema import attempts, calls, metadata, purses, reservations
+from ..store.schema import attempts, calls, content_columns, metadata, purses, reservations
 
 Row = Mapping[str, Any]
 Verdict = Literal["same", "settled", "contradiction"]
@@ -298,14 +298,14 @@ def _records(connection: sa.Connection, rows: Rows, keys: Sequence[str]) -> Iter
 
 def _by_call(connection: sa.Connection, table: sa.Table, keys: Sequence[str]) -> dict[str, Rows]:
     rows_by_call: dict[str, Rows] = {}
-    query = sa.select(table).where(table.c.call.in_(keys)).order_by(table.c.call, table.c.n)
+    query = sa.select(*content_columns(table)).where(table.c.call.in_(keys)).order_by(table.c.call, table.c.n)
     for row in connection.execute(query).mappings():
         rows_by_call.setdefault(row["call"], []).append(dict(row))
     return rows_by_call
 
 
 def _batches(connection: sa.Connection, table: sa.Table) -> Iterator[Rows]:
-    query = sa.select(table).order_by(*table.primary_key).execution_options(yield_per=MANY)
+    query = sa.select(*content_columns(table)).order_by(*table.primary_key).execution_options(yield_per=MANY)
     for rows in connection.execute(query).mappings().partitions(MANY):
         yield [dict(row) for row in rows]
 
@@ -317,7 +317,7 @@ def _stored_rows(connection: sa.Connection, table: sa.Table, rows: Rows) -> Rows
         wanted: sa.ColumnElement[bool] = columns[0].in_([row[columns[0].name] for row in rows])
     else:
         wanted = sa.tuple_(*columns).in_([tuple(row[column.name] for column in columns) for row in rows])
-    return [dict(row) for row in connection.execute(sa.select(table).where(wanted)).mappings()]
+    return [dict(row) for row in connection.execute(sa.select(*content_columns(table)).where(wanted)).mappings()]
 
 
 def _insert(connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[str, Any]], brought: MergeCount) -> None:

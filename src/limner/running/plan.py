@@ -13,6 +13,7 @@ from ..calls import Calls, Fault, Limits, digest
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
 from ..core.images import Preparer
+from ..core.prompts import Prompts
 from ..core.settings import parse_value
 from ..evidence.probe import Probe
 from ..judges import Judge
@@ -81,8 +82,12 @@ class Plan:
         repeats: Markings per drawing and judge.
         require_all: Whether a question without an image in a folder is a failure; otherwise it is left out.
         draw: Whether to draw at all, or mark what the store has.
+        only_painters: The painters whose stored drawings are used; None for all.
+        only_drawings: The ids of the only drawings to make and mark; None for all.
         first_seed: The seed of the first drawing; the others follow.
         options: The exam's drawing options.
+        drawing_prompts: The templates of the prompts for painters, if they are not the shipped ones.
+        least_side: The least width and height of a drawing, in pixels; a smaller one is a fault. Controls are exempt.
         budget: Dollars that this run may spend; with a purse, that all runs sharing it may spend.
         purse: The purse in the store that this run spends from; see `limner.calls.purse`.
         change_purse: Whether `budget` replaces a different limit of the purse.
@@ -90,6 +95,7 @@ class Plan:
         shard: The part of the plan to run; None for all of it.
         batch: Whether to use batches, which cost less.
         batch_wait: The most seconds to wait for batches; None for no limit.
+        notes: What the user should know before the run starts.
         images: Prepares the pictures that are sent, with a cache shared by all participants.
     """
 
@@ -104,9 +110,12 @@ class Plan:
     require_all: bool = False
     first_seed: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
+    drawing_prompts: Prompts | None = None
+    least_side: int = 0
     budget: float | None = None
     limits: Mapping[str, Limits] = field(default_factory=dict)
     only_painters: frozenset[str] | None = None
+    only_drawings: frozenset[str] | None = None
     whole: Exam[Any] | None = None
     chosen_arms: Sequence[Arm] = ()
     probes: Sequence[Probe] = ()
@@ -117,6 +126,7 @@ class Plan:
     batch: bool = False
     batch_wait: float | None = None
     images: Preparer | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def arms(self) -> Sequence[Arm]:

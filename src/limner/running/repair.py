@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from ..calls import Fault
+from ..calls import Fault, Request
+from ..calls.keys import setup_id
 from ..core import settings
 from ..core.errors import LimnerError, StoreError
 from ..core.loops import run_to_end
@@ -17,16 +18,27 @@ from ..painters import ApiPainter, FolderPainter, open_service
 from ..painters.base import fetch_again, restore_image
 from ..store import Store, now
 from ..store.records import Drawing
-from ..store.schema import attempts, calls, drawings
+from ..store.schema import attempts, calls, content_columns, drawings
 from ..store.verify import TEMPORARY_PREFIX, UNANSWERED, Defect, PartReport, check, check_database, without_repaired
 
+
+def _call_key(row: Mapping[str, Any]) -> str:
+    request = row["request"]
+    return Request(row["kind"], row["target"], request["body"], request["repeat"], request["round"]).key
+
+
+IDENTITIES: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "calls": _call_key,
+    "setups": lambda row: setup_id(row["body"]),
+}
+"""The functions that compute the key of a row from its content, by table."""
 INDEX = " index "
 """A word in SQLite's messages about an index, which can be rebuilt from its table."""
 
 
 def verify(store: Store, *, repair: bool = False) -> Iterator[PartReport]:
     """Yield the report of every part of the store, repaired if requested."""
-    for report in check(store):
+    for report in check(store, identities=IDENTITIES):
         yield _repaired(store, report) if repair and report.defects else report
 
 
@@ -67,7 +79,9 @@ async def _images(store: Store, report: PartReport) -> list[Defect]:
     keys = _drawn_by(store)
     for defect in report.defects:
         with store.reading() as connection:
-            rows = connection.execute(sa.select(drawings).where(drawings.c.image == defect.subject)).all()
+            rows = connection.execute(
+                sa.select(*content_columns(drawings)).where(drawings.c.image == defect.subject)
+            ).all()
         for row in rows:
             if await recovery.drawing(Drawing(**row._mapping)):
                 recovered.append(defect)
@@ -124,8 +138,10 @@ class Recovery:
         folder = self._folder(drawing.spec)
         if folder is None or drawing.image is None:
             return False
+        file = (drawing.notes or {}).get("file")
+        name = Path(file).with_suffix("").as_posix() if file else drawing.question_id
         try:
-            data = await asyncio.to_thread(folder.find(drawing.question_id).read_bytes)
+            data = await asyncio.to_thread(folder.find(name).read_bytes)
         except (Fault, OSError):
             return False
         return await restore_image(data, drawing.image, self._store.blobs)

@@ -271,7 +271,7 @@ class Runner:
         blank, request, old = self.backlog.blank_drawing(slot), self.backlog.request(slot), slot.stored
         rounds = self.backlog.rounds(old)
         with self._drawer(slot.arm).paying():
-            drawing = await draw(blank, slot.arm, request, self.store.blobs, calls, rounds)
+            drawing = await draw(blank, slot.arm, request, self.store.blobs, calls, rounds, self.plan.least_side)
         if old is not None and old.status == "done" and drawing.fault in ("missing", "damaged") and old.calls:
             # Only the image was lost; the marks were made while it was intact, so keep the old drawing.
             self._count(slot, drawing)

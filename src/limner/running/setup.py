@@ -17,13 +17,15 @@ from ..core import settings
 from ..core.asks import Reply
 from ..core.errors import StoreError, UsageError
 from ..core.evaluator import name_and_spec
+from ..core.evidence import EVIDENCE
 from ..core.exam import Exam, Selection
 from ..core.images import Preparer
 from ..core.marks import OF_CERTIFICATE, OF_STUDY, Mark, values
 from ..core.protocol import READINGS
-from ..evidence.backends import Measuring, open_probes
+from ..evidence.backends import Measuring, open_probe, open_probes
 from ..evidence.probe import OcrProbe, evidence_names
-from ..exams import ExamSource, Kind
+from ..exams import ExamSource, Kind, preset_painter_args
+from ..exams.released import PREFIX, RELEASE, drawing_prompts, release_of
 from ..judges import Judge, make_variant, open_judge, setup_id, with_members
 from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, add_devices, open_painter, painter_args
@@ -116,8 +118,10 @@ def make_plan(
     ocr, user_settings, images = OcrProbe(), user_settings or settings.load(), Preparer(store.blobs.get)
     kind = exams.kind(named.kind)
     preset = kind.preset(asking.preset)
+    asking, notes = _with_release(asking, kind, user_settings)
     asking, how["options"] = _split(asking, kind, preset)
     how.setdefault("first_seed", preset.get("seed", 0))
+    how.setdefault("least_side", preset.get("least_side", 0))
     if preset:
         # A preset asks as the authors did: the same bytes of pictures, no limit on replies but theirs.
         user_settings = user_settings.as_released()
@@ -130,8 +134,14 @@ def make_plan(
         return open_model(spec, args, user_settings, images)
 
     if draw:
-        usual, given = preset.get("painter_args", {}), painter_options or {}
-        opened = [open_one(word, painter_args(word, usual, given, user_settings)) for word in painters]
+        if asking.prompts is not None and painters:
+            how["drawing_prompts"] = drawing_prompts(kind, asking.prompts)
+        given = painter_options or {}
+        usual = [preset_painter_args(preset, *name_and_spec(word)) for word in painters]
+        opened = [
+            open_one(word, painter_args(word, args, given, user_settings))
+            for word, args in zip(painters, usual, strict=True)
+        ]
         names = [painter.name for painter in opened]
         if twice := [name for name in names if names.count(name) > 1]:
             raise UsageError(f"two painters are named {twice[0]!r}; rename one: --painter other={twice[0]}")
@@ -145,10 +155,38 @@ def make_plan(
         how["only_painters"] = known_painters(store, named.name, [name_and_spec(word)[0] for word in painters])
     if judges or measuring is not None:
         wanted, protocol = measuring or Measuring(), kind.protocol
-        how["probes"] = open_probes(protocol.needs, protocol.uses, wanted, user_settings, images)
         how["remeasured"] = wanted.named | {*wanted.probes}
-    how |= {"limits": service_limits(user_settings), "images": images}
+        words, unfit = _preset_probes(asking, preset, wanted, user_settings, images)
+        how["probes"] = open_probes(protocol.needs, protocol.uses, replace(wanted, **words), user_settings, images)
+        notes += unfit
+    how |= {"limits": service_limits(user_settings), "images": images, "notes": tuple(notes)}
     return Plan(chosen, judges=judges, whole=whole, draw=draw, **how)
+
+
+def _with_release(asking: Asking, kind: Kind[Any], user_settings: settings.Settings) -> tuple[Asking, list[str]]:
+    """Return the judge settings in the words of the release's clone, or a note if its preset is named and no clone."""
+    release = release_of(kind)
+    if asking.preset != RELEASE or asking.prompts is not None or release is None:
+        return asking, []
+    if folder := user_settings.releases.get(kind.name):
+        return replace(asking, prompts=f"{PREFIX}{folder}"), []
+    own = f'clone {release.repository} and name its folder in limner.toml: [releases] {kind.name} = "FOLDER"'
+    return asking, [f"preset {RELEASE} asks in Limner's words; for the release's own, {own}"]
+
+
+def _preset_probes(
+    asking: Asking, preset: Mapping[str, Any], wanted: Measuring, user_settings: settings.Settings, images: Preparer
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the backends that a preset names and that can work here, and a note on each that cannot."""
+    words, notes = dict[str, Any](), list[str]()
+    for name in (name for name in EVIDENCE if name in preset and name not in wanted.words):
+        try:
+            assert open_probe(name, preset[name], user_settings, images, OcrProbe()).name
+            words[name] = preset[name]
+        except UsageError as error:
+            instead = getattr(user_settings.evidence, name) or "nothing"
+            notes.append(f"preset {asking.preset}: {name} by {instead} instead of {preset[name]}: {error}")
+    return words, notes
 
 
 def service_limits(user_settings: settings.Settings) -> dict[str, Limits]:
@@ -156,7 +194,7 @@ def service_limits(user_settings: settings.Settings) -> dict[str, Limits]:
     # Probes have their own time limits, which start when an image's turn comes.
     own = dict.fromkeys((*PAINTERS.names(), *evidence_names(), METRIC), Limits(attempt_s=OWN_S, call_s=OWN_S))
     return own | {
-        name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
+        name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s, p.idempotency_header)
         for name, p in user_settings.providers.items()
     }
 

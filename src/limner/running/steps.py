@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ..calls import STOPPING, Calls, Fault
 from ..core.errors import LimnerError, LostImage, StopRun
+from ..core.evaluator import CONTROL_PREFIX
 from ..core.exam import Question
 from ..core.faults import FIX_AND_RERUN, fault_of_lost_image, unexpected_fault
 from ..judges import Judge, JudgeResult, Subject
@@ -25,8 +26,18 @@ ALIKE = 5
 """The number of equal unexpected exceptions in a row that stops a run."""
 
 
-async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, calls: Calls, rounds: int = 0) -> Drawing:
+async def draw(
+    blank: Drawing,
+    arm: Arm,
+    request: PaintRequest,
+    blobs: Blobs,
+    calls: Calls,
+    rounds: int = 0,
+    least_side: int = 0,
+) -> Drawing:
     """Make the drawing described by `blank`; a fault is an outcome too. See `limner.strategies.Strategy.draw`.
+
+    A drawing that is narrower or lower than `least_side` pixels is a fault, except that of a control.
 
     Raises:
         StopRun: Every further call would fail in the same way.
@@ -35,7 +46,12 @@ async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, ca
 
     async def drawn() -> Drawing:
         painting = await arm.strategy.draw(request, arm.painter, calls, blobs, blank.exam, rounds)
-        return await _keep(blank, painting, blobs)
+        drawing = await _keep(blank, painting, blobs)
+        side = min(drawing.width or 0, drawing.height or 0)
+        if side < least_side and not blank.spec.startswith(CONTROL_PREFIX):
+            size = f"{drawing.width} x {drawing.height} pixels; the least size is {least_side} x {least_side}"
+            raise Fault("image", f"the drawing has {size}", calls=painting.calls, cost=painting.cost)
+        return drawing
 
     drawing, fault = await outcome(drawn())
     if drawing is not None:

@@ -17,7 +17,7 @@ from typing import IO, Any, TypeVar
 
 from ..calls import TRANSIENT, BudgetReached, Fault
 from ..calls import batches as stored
-from ..calls.batch_services import REFUSED, BatchService, RemoteBatch, open_batches
+from ..calls.batch_services import REFUSED, BatchService, RemoteBatch, most_result_bytes, open_batches
 from ..calls.batches import DOUBTED, RUNNING, UNSENT, BatchCalls, BatchState, QueuedCall, RowEnd
 from ..calls.budget import Reservation
 from ..calls.claims import Claimed, Short
@@ -27,7 +27,6 @@ from ..calls.usage import doubt_of
 from ..core.errors import StopRun, StoreError
 from ..core.faults import unexpected_fault
 from ..core.redaction import without_secrets
-from ..store import now
 
 SLOWEST = 12.0
 """The longest pause between two polls, as a multiple of the first."""
@@ -104,7 +103,7 @@ class Wave:
         service = self._waves.service(batch.service)
         try:
             remote = await service.find(batch.id, batch.created)
-            if remote is None and now() >= batch.updated + service.facts.doubt_s:
+            if remote is None and self.store.now() >= batch.updated + service.facts.doubt_s:
                 if batch.file is not None:
                     await self._forget(service, batch.file)
                     remote = await service.find(batch.id, batch.created)
@@ -115,7 +114,7 @@ class Wave:
             if fault.kind in ("auth", "credits"):
                 raise self._waves.stopped(batch.service, fault) from fault
             # It cannot be looked up now, perhaps never; after its time window it can no longer run.
-            if now() > batch.created + service.facts.window_s:
+            if self.store.now() > batch.created + service.facts.window_s:
                 await self._waves.release(batch.id, f"in doubt until it expired: {fault.detail}", DOUBTED)
             return
         if remote is not None:
@@ -146,6 +145,7 @@ class Wave:
         if whole and batch.file is not None:
             with suppress(Fault):
                 await service.forget(batch.file)
+        self.calls.check_costs()
 
     async def _forget(self, service: BatchService, file: str) -> None:
         try:
@@ -389,7 +389,7 @@ async def settle_results(calls: BatchCalls, service: BatchService, batch: BatchS
         await _store(calls, batch.id, list(ends))
 
     if remote.fault is None:
-        async for reply in service.replies(remote):
+        async for reply in service.replies(remote, most_result_bytes(batch.lane, batch.calls)):
             if reply.key not in rows or reply.key in seen:
                 continue
             seen.add(reply.key)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core.evaluator import Evaluator
-from ..exams import Kind
+from ..core.evaluator import Evaluator, without_options
+from ..exams import Kind, preset_painter_args
 from ..exams.released import RELEASE, is_shipped, release_of
 from ..painters.diffusers.options import ALIASES
 from .entries import Group
@@ -69,6 +69,11 @@ def _fitting(paper: Sequence[Preset], group: Group) -> Sequence[Preset]:
     return sampled if sampled and _starts(group, SAMPLED) else paper
 
 
+def drawn_elsewhere(group: Group) -> bool:
+    """Return whether a group's drawings were imported or are finished pictures of a folder."""
+    return group.entries[0].drawing.origin == "import" or _starts(group, ELSEWHERE)
+
+
 def _starts(group: Group, words: Sequence[str]) -> bool:
     return group.spec.partition("/")[0] in words
 
@@ -98,18 +103,19 @@ def _wording(kind: Kind[Any], evaluator: Evaluator) -> list[str]:
         file = release.file if (release := release_of(kind)) else "file"
         return [f"prompts in the release's own wording ({file}, {evaluator.wording[:4]})"]
     if not is_shipped(kind, evaluator.setup):
-        return [f"prompts in another wording ({evaluator.wording[:4]})"]
+        return ["prompts in another wording"]
     return ["prompts in Limner's wording"]
 
 
 def _drawn(preset: Preset, group: Group) -> list[str]:
-    args = {ALIASES.get(name, name): value for name, value in preset.get("painter_args", {}).items()}
+    usual = preset_painter_args(preset, without_options(group.painter), group.spec)
+    args = {ALIASES.get(name, name): value for name, value in usual.items()}
     size = args.pop("size", None)
     named = ["seed"] * ("seed" in preset) + [*args] + ["size"] * (size is not None)
     first = group.entries[0].drawing
     if group.control:
         return []
-    if first.origin == "import" or _starts(group, ELSEWHERE):
+    if drawn_elsewhere(group):
         return [f"drawn elsewhere: {' and '.join(named)} not known"] if named else []
     differences = []
     seeds = sorted({entry.drawing.seed for entry in group.entries})

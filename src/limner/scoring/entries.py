@@ -78,9 +78,7 @@ class Entry:
     @property
     def row(self) -> Row:
         """The entry in the form that protocols take."""
-        drawing = self.drawing
-        size = (drawing.width, drawing.height) if drawing.width and drawing.height else None
-        return Row(self.question, self.marks, self.scores, self.evidence, size)
+        return Row(self.question, self.marks, self.scores, self.evidence)
 
     @property
     def scored(self) -> bool:

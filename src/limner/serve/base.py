@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..core.errors import LimnerError, UsageError
 from ..core.redaction import csrf_token, secrets_equal
+from .connections import LastHop, ProxiedProtocol, TimedProtocol
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -119,7 +120,8 @@ class WebLimits:
     Attributes:
         body: The largest request body, in bytes.
         requests: The most requests of a client at once under one link; this allowance refills in `period` seconds.
-        wrong: The most refused requests (404 and the like), refilled in the same way, so that links cannot be guessed.
+        wrong: The most refused requests (404 and the like), refilled in the same way; more are answered with 429, but
+            valid links work, since others may share the address.
     """
 
     body: int = 256 * 1024
@@ -130,6 +132,10 @@ class WebLimits:
 
 class TooBig(Exception):
     """A request body over the limit."""
+
+
+class TooManyWrong(Exception):
+    """A refused request after too many others of the same client."""
 
 
 class Bucket:
@@ -172,9 +178,8 @@ class Limited:
         client = scope["client"][0] if scope.get("client") else ""
         # Many clients may share an address, so each secret link is counted separately. Invalid links count as wrong.
         place = f"{client} {'/'.join(scope['path'].split('/')[:3])}"
-        if wait := max(self._all.wait(place), self._wrong.wait(client)):
-            headers = {"Retry-After": str(int(wait) + 1)}
-            await PlainTextResponse("Too many requests. Please wait a little.", 429, headers)(scope, receive, send)
+        if wait := self._all.wait(place):
+            await too_many(wait)(scope, receive, send)
             return
         self._all.take(place)
         length = dict(scope["headers"]).get(b"content-length", b"0")
@@ -194,16 +199,25 @@ class Limited:
         async def counted(message: Message) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
-                begun = True
                 if message["status"] in (401, 403, 404):
+                    if self._wrong.wait(client):
+                        raise TooManyWrong
                     self._wrong.take(client)
+                begun = True
             await send(message)
 
         try:
             await self._app(scope, bounded, counted)
+        except TooManyWrong:
+            await too_many(self._wrong.wait(client))(scope, receive, send)
         except TooBig:
             if not begun:
                 await PlainTextResponse("The request is too big.", 413)(scope, receive, send)
+
+
+def too_many(wait: float) -> Response:
+    """Return the response to a request beyond the limits, with the seconds to wait."""
+    return PlainTextResponse("Too many requests. Please wait a little.", 429, {"Retry-After": str(int(wait) + 1)})
 
 
 CSRF = "x-limner-csrf"
@@ -310,13 +324,18 @@ def serve(
         host: The address to listen on.
         port: The port; 0 for a free one.
         ready: Called with the address once it is open.
-        behind_proxy: Whether to trust a proxy in front of the server to name the client.
+        behind_proxy: Whether to trust the proxy directly in front of the server to name the client.
     """
     listening = listen(host, port)
     ready(address_of(listening))
+    make_server(app, behind_proxy=behind_proxy).run(sockets=[listening])
+
+
+def make_server(app: ASGIApp, *, behind_proxy: bool = False) -> uvicorn.Server:
+    """Return the server of an application, with limits on its connections; see `limner.serve.connections`."""
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, proxy_headers=behind_proxy,
-        forwarded_allow_ips="*" if behind_proxy else None, timeout_keep_alive=30,
+        LastHop(app) if behind_proxy else app, log_level="warning", access_log=False, server_header=False,
+        proxy_headers=False, http=ProxiedProtocol if behind_proxy else TimedProtocol, timeout_keep_alive=30,
         h11_max_incomplete_event_size=64 * 1024, timeout_graceful_shutdown=5, lifespan="off", ws="none",
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[listening])
+    return uvicorn.Server(config)

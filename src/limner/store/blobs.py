@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import shutil
+import stat
 import tempfile
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..core.errors import DamagedImage, LostImage, StoreError
-from ..core.images import SUFFIXES, ImageInfo, inspect
-from .trouble import unwritable_message
+from ..core.faults import Fault
+from ..core.images import MAX_BYTES, SUFFIXES, ImageInfo, check_rows
+from .trouble import no_room_message, unwritable_message
 
 SET_ASIDE = "orphans"
 """The folder for images that the database does not refer to."""
 PARALLEL_READS = 8
 """The number of images read in parallel."""
+PLACE_BYTES = 16 * 2**20
+"""The free space that a call for an image needs before it is paid for."""
 
 
 class Blobs:
@@ -28,19 +35,20 @@ class Blobs:
     def __init__(self, root: str) -> None:
         self.root = root
         self._files = open_files(root)
+        self._places, self._lock = 0, threading.Lock()
 
     def put(self, data: bytes, info: ImageInfo | None = None) -> tuple[str, ImageInfo]:
         """Store an image and return its hash and header facts; storing it again is free and repairs a damaged copy.
 
         Args:
             data: The image's bytes.
-            info: The result of `limner.core.images.inspect`, if it is already known.
+            info: The result of `limner.core.images.check_whole`, if it is already known.
 
         Raises:
             limner.core.images.BadImage: The bytes are not an image within the limits.
             StoreError: The disk is full, or the place is not writable.
         """
-        info = info or inspect(data)
+        info = info or check_rows(data)
         sha256 = hashlib.sha256(data).hexdigest()
         name = f"{sha256[:2]}/{sha256}.{info.suffix}"
         try:
@@ -72,6 +80,11 @@ class Blobs:
             kind, why = DamagedImage, f"is damaged: {name} under {self.root} has {len(data):,} bytes of another hash"
         raise kind(f"image {sha256} {why}; `limner verify --repair` looks for it elsewhere")
 
+    def path(self, sha256: str | None) -> str | None:
+        """Return the path of an image's file; None if there is none, or if images are in a bucket."""
+        names = [f"{sha256[:2]}/{sha256}.{suffix}" for suffix in SUFFIXES.values()] if sha256 else []
+        return next((str(path) for name in names if (path := Path(self.root) / name).is_file()), None)
+
     def each(self, hashes: Iterable[str]) -> Iterator[tuple[str, bytes | LostImage]]:
         """Yield each hash with the image's bytes or its error, in order; several images are read in parallel."""
 
@@ -90,6 +103,25 @@ class Blobs:
                     yield first, future.result()
             for last, future in ahead:
                 yield last, future.result()
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Keep room for one more image inside the block, in which a call for it is paid for.
+
+        Raises:
+            Fault: ``setup``: the disk has no room for all images that are on their way; nothing was paid for.
+        """
+        with self._lock:
+            self._places += 1
+            needed = self._places * PLACE_BYTES
+        try:
+            free = self._files.free_bytes()
+            if free is not None and free < needed:
+                raise Fault("setup", no_room_message(self.root, free, needed))
+            yield
+        finally:
+            with self._lock:
+                self._places -= 1
 
     def check(self) -> None:
         """Check, before anything is paid for, that images can be stored.
@@ -141,6 +173,9 @@ class BlobFiles(Protocol):
     def check(self) -> None:
         """Check that files can be written."""
 
+    def free_bytes(self) -> int | None:
+        """Return the free space in bytes; None if it is not known."""
+
 
 def open_files(root: str) -> BlobFiles:
     """Return the storage of files below a path or address."""
@@ -165,7 +200,7 @@ class RemoteFiles:
     def read(self, name: str) -> bytes:
         """See `BlobFiles`."""
         fs, root = self._open()
-        return bytes(fs.cat_file(f"{root}/{name}"))
+        return bytes(fs.cat_file(f"{root}/{name}", end=MAX_BYTES + 1))
 
     def names(self) -> Iterator[tuple[str, float]]:
         """See `BlobFiles`."""
@@ -191,6 +226,10 @@ class RemoteFiles:
     def check(self) -> None:
         """Do nothing; storing the first image will show whether it works."""
 
+    def free_bytes(self) -> int | None:
+        """Return None: it is not known."""
+        return None
+
     def _open(self) -> tuple[Any, str]:
         import fsspec
 
@@ -204,14 +243,19 @@ class LocalFiles(RemoteFiles):
     def __init__(self, root: Path) -> None:
         super().__init__(str(root))
         self._folder = root
+        self._opened = self._identity()
 
     def write(self, name: str, data: bytes) -> None:
         """Write to a temporary file in the same folder, then rename it."""
         path = self._folder / name
+        if self._opened is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._opened = self._identity()
+        self._check_same()
         with suppress(OSError):
-            if path.read_bytes() == data:
+            if self.read(name) == data:
                 return
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -224,5 +268,40 @@ class LocalFiles(RemoteFiles):
             raise
 
     def read(self, name: str) -> bytes:
+        """Return a file's bytes, but at most one more than an image may have; never follow links or wait for a pipe."""
+        flags, place = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), self._folder / name
+        try:
+            folder = os.open(place.parent, flags | getattr(os, "O_DIRECTORY", 0))
+        except FileNotFoundError:
+            self._check_same()
+            raise
+        try:
+            handle = os.open(place.name, flags, dir_fd=folder)
+        finally:
+            os.close(folder)
+        with open(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise OSError(errno.EINVAL, f"{name} is not a file")
+            return file.read(MAX_BYTES + 1)
+
+    def free_bytes(self) -> int | None:
         """See `BlobFiles`."""
-        return (self._folder / name).read_bytes()
+        folder = next(path for path in (self._folder, *self._folder.absolute().parents) if path.exists())
+        return shutil.disk_usage(folder).free
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            status = self._folder.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _check_same(self) -> None:
+        """Check that the folder was not deleted or replaced since it was first used.
+
+        Raises:
+            StoreError: It was.
+        """
+        if self._opened is not None and self._identity() != self._opened:
+            gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            raise StoreError(unwritable_message(str(self._folder), gone))

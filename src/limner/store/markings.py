@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import sqlalchemy as sa
 
 from .records import FETCH_ROWS, json_as_text, read_records
-from .schema import drawings, markings, read_marks, setups
+from .schema import content_columns, drawings, markings, read_marks, setups
 from .store import Store, now, parse_json_column
 
 RARE_FIELDS = ("fault", "detail")
@@ -133,7 +133,9 @@ def load_outcomes(store: Store, exam: str, setups: Iterable[str]) -> dict[str, M
 
 def load_markings_by_id(store: Store, ids: Iterable[str]) -> dict[str, Marking]:
     """Return the stored markings with these ids."""
-    return {row.id: Marking(**row._mapping) for row in store.rows(sa.select(markings), markings.c.id, ids)}
+    return {
+        row.id: Marking(**row._mapping) for row in store.rows(sa.select(*content_columns(markings)), markings.c.id, ids)
+    }
 
 
 def marking_setups(store: Store, exam: str) -> set[str]:

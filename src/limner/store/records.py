@@ -15,7 +15,7 @@ from ..core.errors import StoreError, UsageError
 from ..core.evaluator import label
 from ..core.exam import Exam, Question, Reference
 from ..core.images import BadImage
-from .schema import attempts, calls, drawings, evidence, exams, markings, questions, setups
+from .schema import attempts, calls, content_columns, drawings, evidence, exams, markings, questions, setups
 from .store import Store, now, parse_json_column
 
 PROMPT_CUT = "prompt_cut"
@@ -166,7 +166,7 @@ def load_drawings(
     memory.
     """
     left_out: dict[str, Any] = {"prompt_sent": None, "calls": []} if brief else {}
-    names = [column.name for column in drawings.c if column.name not in left_out]
+    names = [column.name for column in content_columns(drawings) if column.name not in left_out]
     query = sa.select(*json_as_text(drawings, *names)).where(drawings.c.exam == exam)
     if painter is not None:
         query = query.where(drawings.c.painter == painter)
@@ -186,7 +186,9 @@ def drawing_places(store: Store, exam: str) -> list[tuple[str, str, str]]:
 
 def load_drawings_by_id(store: Store, ids: Iterable[str]) -> dict[str, Drawing]:
     """Return the stored drawings with these ids."""
-    return {row.id: Drawing(**row._mapping) for row in store.rows(sa.select(drawings), drawings.c.id, ids)}
+    return {
+        row.id: Drawing(**row._mapping) for row in store.rows(sa.select(*content_columns(drawings)), drawings.c.id, ids)
+    }
 
 
 def load_setups(store: Store) -> dict[str, dict[str, Any]]:
@@ -290,7 +292,7 @@ SHARED_FIELDS = ("exam", "question_id", "question_hash", "painter", "spec", "str
 
 def json_as_text(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
     """Return the named columns of a table, by default all, with JSON as text for `parse_json_column`."""
-    chosen = [table.c[name] for name in names] if names else table.c
+    chosen = [table.c[name] for name in names] if names else content_columns(table)
     return [sa.cast(c, sa.Text).label(c.name) if isinstance(c.type, sa.JSON) else c for c in chosen]
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ..core.errors import StoreError, UsageError
+from ..core.images import MAX_BYTES
 from ..core.redaction import redact
 from .trouble import RUN_AGAIN
 
@@ -61,7 +62,12 @@ class BucketFiles:
         """See `BlobFiles`."""
         import obstore
 
-        return self._asked(lambda: bytes(obstore.get(self._store, name).bytes()))
+        def get() -> bytes:
+            answer = obstore.get(self._store, name)
+            # A larger object is not an image, and does not match its hash.
+            return bytes(answer.bytes()) if answer.meta["size"] <= MAX_BYTES else b""
+
+        return self._asked(get)
 
     def names(self) -> Iterator[tuple[str, float]]:
         """See `BlobFiles`."""
@@ -88,6 +94,10 @@ class BucketFiles:
     def check(self) -> None:
         """Check that the bucket exists and is writable."""
         self.write(CHECK_OBJECT, b"Images of a Limner store lie here.\n")
+
+    def free_bytes(self) -> int | None:
+        """Return None: a bucket has no limit that can be asked for."""
+        return None
 
     @cached_property
     def _store(self) -> Any:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy import (
     JSON,
@@ -19,8 +24,39 @@ from sqlalchemy import (
 
 from ..core.errors import StoreError
 
-VERSION = 1
+VERSION = 2
 """The version of the tables, increased by every change after a release; other versions are refused."""
+SEAL = "seal"
+"""The column with the hash of the other columns of a row, by which `limner verify` notices changes."""
+
+
+def content_hash(table: Table, values: Mapping[str, Any]) -> str:
+    """Return the hash of a row's content, which is the same before it is written and after it is read."""
+
+    def plain(column: Column[Any]) -> Any:
+        value = values.get(column.name)
+        if value is None or isinstance(value, sa.ClauseElement):  # The latter is null.
+            return None
+        return float(value) if isinstance(column.type, Float) else value
+
+    content = {column.name: plain(column) for column in table.c if column.name != SEAL}
+    # Read back once, so that keys of objects are texts and tuples are lists.
+    written = json.dumps(json.loads(json.dumps(content)), sort_keys=True)
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+def content_columns(table: Table) -> list[Column[Any]]:
+    """Return the columns of a table without the seal."""
+    return [column for column in table.c if column.name != SEAL]
+
+
+def _seal() -> Column[Any]:
+    def seal(context: Any) -> str:
+        return content_hash(context.current_column.table, context.get_current_parameters())
+
+    return Column(SEAL, String(64), nullable=False, default=seal)
+
+
 metadata = MetaData()
 meta = Table(
     "meta",
@@ -73,6 +109,7 @@ drawings = Table(
     Column("cost", Float),
     Column("origin", String(20), nullable=False),
     Column("created", Float, nullable=False),
+    _seal(),
     Index("drawings_by_painter", "exam", "painter"),
 )
 # The way a judge was asked: arguments, variant, options and template hash. `kind` is the kind of evaluator.
@@ -104,6 +141,7 @@ markings = Table(
     Column("seconds", Float),
     Column("origin", String(20), nullable=False),
     Column("created", Float, nullable=False),
+    _seal(),
     Index("markings_by_drawing", "drawing"),
     Index("markings_by_setup", "setup"),
 )
@@ -191,6 +229,7 @@ attempts = Table(
     Column("detail", Text),
     # The reason why the cost reported by the service is not credible; `cost` is then the maximum possible.
     Column("doubt", Text),
+    _seal(),
 )
 # Budgets in dollars that processes share. `spent` and `reserved` are sums over the reservations of a purse.
 purses = Table(

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,6 +36,8 @@ MAX_QUERY_VALUES = 500
 """The maximum number of values in one query."""
 BUSY_S = 60
 """The maximum number of seconds that a write waits for another process."""
+MAX_SKEW_S = 30.0
+"""The most seconds that this machine's clock may differ from that of a shared folder: leases are longer than twice."""
 
 
 class Store:
@@ -47,9 +49,15 @@ class Store:
 
     Attributes:
         readonly: Whether the database is a file that cannot be written.
+
+    Args:
+        url: The address.
+        create: Whether to create a store that does not exist.
+        durable: Whether what is stored survives a power failure at once, at the price of slower writes; only SQLite
+            needs this.
     """
 
-    def __init__(self, url: str | Path = DEFAULT, *, create: bool = True) -> None:
+    def __init__(self, url: str | Path = DEFAULT, *, create: bool = True, durable: bool = False) -> None:
         self.url = hide_password(str(url))
         database, blobs = _parse_url(str(url))
         self.file = Path(database.database) if database.get_backend_name() == "sqlite" else None  # type: ignore[arg-type]
@@ -63,7 +71,7 @@ class Store:
         self.blobs = Blobs(blobs)
         self.readonly = self.file is not None and is_readonly(self.file)
         self._copy = ReadOnlyFile(self.file) if self.readonly and self.file is not None else None
-        self._readers, self._writers = _engines(database, self._copy)
+        self._readers, self._writers = _engines(database, self._copy, durable=durable)
         self._writer: Writer | None = None
         try:
             with _opening(self.url, self.file):
@@ -72,6 +80,7 @@ class Store:
             self.close()
             raise
         self._opened = _identity(self.file)
+        self._offset: float | None = None
 
     def submit(self, operation: Callable[[sa.Connection], T]) -> Future[T]:
         """Queue a write; the future completes after the commit."""
@@ -93,6 +102,40 @@ class Store:
         if self.file is None or (identity := _identity(self.file)) == self._opened:
             return
         raise StoreError(changed_message(self.url, "deleted or moved" if identity is None else "replaced"))
+
+    def now(self) -> float:
+        """Return the time by the clock that all processes of the store share: with a server, the server's."""
+        if self._offset is None:
+            self.set_clock()
+        return now() + (self._offset or 0.0)
+
+    def set_clock(self) -> None:
+        """Measure how far the server's clock is ahead of this machine's; a file has no clock of its own."""
+        self._offset = 0.0
+        if self.file is None:
+            epoch = sa.func.extract("epoch", sa.func.clock_timestamp())
+            with self.reading() as connection:
+                asked = now()
+                self._offset = float(connection.execute(sa.select(epoch)).scalar_one()) - (asked + now()) / 2
+
+    def check_clock(self) -> None:
+        """Check that this machine's clock agrees with that of the store's folder, which other machines may share.
+
+        Raises:
+            StoreError: They differ by more than `MAX_SKEW_S`.
+        """
+        if self.file is None or self.readonly:
+            return
+        try:
+            with tempfile.TemporaryFile(dir=self.file.absolute().parent) as probe:
+                skew = now() - os.fstat(probe.fileno()).st_mtime
+        except OSError:
+            return  # A folder that cannot be written is reported by the first write.
+        if abs(skew) > MAX_SKEW_S:
+            raise StoreError(
+                f"this machine's clock is {abs(skew):,.0f} s {'ahead of' if skew > 0 else 'behind'} that of the folder "
+                f"of {self.url}: runs on several machines would pay for the same calls; set the clock, then run again"
+            )
 
     def write(self, operation: Callable[[sa.Connection], T]) -> T:
         """Run a write operation and return its result after the commit."""
@@ -226,7 +269,9 @@ def now() -> float:
 
 def hide_password(url: str) -> str:
     """Return the URL with any password replaced by asterisks."""
-    return re.sub(r"(://[^:/@]*:)[^@]*@|([?&]password=)[^&]*", lambda m: f"{m[1]}***@" if m[1] else f"{m[2]}***", url)
+    return re.sub(
+        r"(://[^:/@]*:)[^/\s]*@|([?&](?:ssl)?password=)[^&]*", lambda m: f"{m[1]}***@" if m[1] else f"{m[2]}***", url
+    )
 
 
 def _parse_url(url: str) -> tuple[sa.URL, str]:
@@ -257,7 +302,9 @@ def _parse_url(url: str) -> tuple[sa.URL, str]:
     return (address if "+" in address.drivername else address.set(drivername="postgresql+psycopg")), blobs
 
 
-def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engine, sa.Engine]:
+def _engines(
+    url: sa.URL, readonly: ReadOnlyFile | None = None, *, durable: bool = False
+) -> tuple[sa.Engine, sa.Engine]:
     """Return an engine for reading and one for writing, which may be the same."""
     try:
         if url.get_backend_name() != "sqlite":
@@ -271,7 +318,7 @@ def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engi
     except ModuleNotFoundError as error:
         raise StoreError(f"{error}; install the driver with: pip install 'limner[postgres]'") from error
     for engine, begin in ((readers, "BEGIN"), (writers, "BEGIN IMMEDIATE")):
-        sa.event.listen(engine, "connect", _set_pragmas)
+        sa.event.listen(engine, "connect", partial(_set_pragmas, "FULL" if durable else "NORMAL"))
         sa.event.listen(engine, "begin", lambda connection, begin=begin: connection.exec_driver_sql(begin))
     return readers, writers
 
@@ -290,12 +337,12 @@ def parse_json_column(text: str) -> Any:
         return json.loads(text)
 
 
-def _set_pragmas(connection: Any, _record: Any) -> None:
+def _set_pragmas(synchronous: str, connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # We begin transactions ourselves; the driver must not.
     cursor = connection.cursor()
     _switch_to_wal(cursor)
-    # Commits survive a crash of this process; a power failure may lose the last ones.
-    cursor.execute("PRAGMA synchronous=NORMAL")
+    # With NORMAL, commits survive a crash of this process, but a power failure may lose the last ones.
+    cursor.execute(f"PRAGMA synchronous={synchronous}")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
 
@@ -313,16 +360,16 @@ def _switch_to_wal(cursor: Any) -> None:
             time.sleep(0.005)
 
 
-def open_store(store: str | Path = DEFAULT, *, create: bool = False) -> Store:
+def open_store(store: str | Path = DEFAULT, *, create: bool = False, durable: bool = False) -> Store:
     """Open a store: a folder, ``sqlite:///FILE.db`` or ``postgresql://…?blobs=FOLDER``.
 
     Every function of `limner.api` takes the open store as ``store=``. Close it with ``close()``, or open it in a
-    ``with`` block.
+    ``with`` block. For `durable` see `Store`.
 
     Raises:
         NoStore: There is no store, and `create` is False.
     """
-    return Store(store, create=create)
+    return Store(store, create=create, durable=durable)
 
 
 @contextmanager

@@ -66,6 +66,12 @@ def unwritable_message(place: str, error: OSError) -> str:
     return f"an image cannot be written to {place}: {error}{what}"
 
 
+def no_room_message(place: str, free: int, needed: int) -> str:
+    """Return the message for a disk without room for the images that are about to be paid for."""
+    sizes = f"{free / 2**20:,.0f} MiB free, and {needed / 2**20:,.0f} MiB are needed"
+    return f"no call for an image was made: the disk of {place} has {sizes}; free some space"
+
+
 def changed_message(url: str, how: str) -> str:
     """Return the message for a store that is no longer the one that was opened."""
     return (

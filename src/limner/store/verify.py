@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -13,11 +14,13 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from ..core.errors import LostImage, StoreError
-from .schema import attempts, calls, drawings, evidence, markings, metadata, questions
-from .store import Store
+from ..core.exam import hash_question
+from ..core.redaction import MASK
+from .schema import SEAL, attempts, calls, content_hash, drawings, evidence, markings, metadata, questions
+from .store import Store, parse_json_column
 
 State = Literal["ok", "note", "bad"]
-PartName = Literal["database", "references", "images", "orphans"]
+PartName = Literal["database", "rows", "references", "images", "orphans"]
 MAX_COMPLAINTS = 20
 """The maximum number of reported complaints of the database itself."""
 YOUNG_S = 24 * 3600.0
@@ -56,21 +59,32 @@ class PartReport:
         return "ok" if not self.defects else "bad" if self.grave else "note"
 
 
-def check(store: Store, *, quick: bool = False) -> Iterator[PartReport]:
+Identities = Mapping[str, Callable[[Mapping[str, Any]], str]]
+"""The functions that compute the key of a row from its content, by table."""
+
+
+def check(store: Store, *, quick: bool = False, identities: Identities | None = None) -> Iterator[PartReport]:
     """Check the parts of a store and yield a report on each; with `quick`, only the database."""
     database = check_database(store, quick=quick)
     yield database
     if quick:
         return
-    checks: dict[PartName, Callable[[Store], PartReport]]
-    checks = {"references": check_references, "images": check_images, "orphans": check_orphans}
+    checks: dict[PartName, Callable[[Store], PartReport]] = {
+        "rows": lambda store: check_rows(store, identities or {}),
+        "references": check_references,
+        "images": check_images,
+        "orphans": check_orphans,
+    }
+    damaged = bool(database.defects)
     for name, check_part in checks.items():
         try:
-            yield check_part(store)
-        except StoreError as error:
-            if not database.defects:
+            report = check_part(store)
+        except Exception as error:  # Damaged rows can break anything that reads them.
+            if isinstance(error, StoreError) and not damaged:
                 raise
-            yield PartReport(name, 0, (Defect("database", f"cannot be checked: {error}"),))
+            report = PartReport(name, 0, (Defect("database", f"cannot be checked: {error}"),))
+        damaged = damaged or report.state == "bad"
+        yield report
 
 
 def check_database(store: Store, *, quick: bool = False) -> PartReport:
@@ -87,10 +101,89 @@ def check_database(store: Store, *, quick: bool = False) -> PartReport:
                 if quick:
                     rows += int(connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0)
                 else:
-                    rows += sum(1 for _ in connection.execute(sa.select(table)))
+                    rows += sum(1 for _ in connection.exec_driver_sql(f'SELECT * FROM "{table.name}"'))
     except (StoreError, DBAPIError, ValueError) as error:
         defects.append(Defect("database", str(error)))
     return PartReport("database", rows, tuple(defects))
+
+
+def check_rows(store: Store, identities: Identities) -> PartReport:
+    """Check that every row has values of the right types, and that its content matches its key and its seal."""
+    defects, looked = list[Defect](), 0
+    for table, row in read_rows(store):
+        looked += 1
+        defects += row_defects(table, row, identities)
+    return PartReport("rows", looked, tuple(defects))
+
+
+def first_damaged_row(store: Store) -> Defect | None:
+    """Return the first row with values that cannot be read; None if there is none."""
+    return next((defect for table, row in read_rows(store) for defect in row_defects(table, row, {})), None)
+
+
+def read_rows(store: Store) -> Iterator[tuple[sa.Table, dict[str, Any]]]:
+    """Yield all rows with their tables, with values as the database has them, but JSON parsed where possible."""
+    with store.reading() as connection:
+        for table in metadata.sorted_tables:
+            for row in connection.exec_driver_sql(f'SELECT * FROM "{table.name}"').mappings():
+                yield table, {name: _parsed(table.c[name], value, store) for name, value in row.items()}
+
+
+class NotJson(str):
+    """A text that should be JSON."""
+
+
+def _parsed(column: sa.Column[Any], value: Any, store: Store) -> Any:
+    if store.file is None or value is None or not isinstance(column.type, sa.JSON):
+        return value  # A server parses JSON itself.
+    if isinstance(value, int | float):
+        return value  # SQLite keeps a number as such.
+    try:
+        return parse_json_column(value)
+    except (TypeError, ValueError):
+        return NotJson(value)
+
+
+def row_defects(table: sa.Table, row: Mapping[str, Any], identities: Identities) -> Iterator[Defect]:
+    """Yield what is wrong with a row by itself."""
+    key = [row[column.name] for column in table.primary_key]
+    subject = f"{table.name} {'/'.join(map(str, key))}"
+    wrong = [column for column in table.c if not _fits(column, row[column.name])]
+    for column in wrong:
+        kind = next((word for type, word in KINDS.items() if isinstance(column.type, type)), "text")
+        yield Defect(subject, f"its {column.name} is {str(row[column.name])[:40]!r}, not {kind}")
+    if wrong:
+        return
+    if SEAL in table.c and row[SEAL] != content_hash(table, row):
+        yield Defect(subject, CHANGED)
+    identity = _question_hash if table is questions else identities.get(table.name)
+    try:
+        expected = key[0] if identity is None else identity(row)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        yield Defect(subject, f"its content does not have the form of its table: {error!r}")
+        return
+    # Keys of services that a request repeated are removed from it, so that its hash differs.
+    if expected != key[0] and MASK not in json.dumps(row.get("request")):
+        yield Defect(subject, CHANGED)
+
+
+CHANGED = "its content was changed after it was stored: restore it from a backup, or make it again"
+KINDS: dict[type[Any], str] = {sa.JSON: "JSON", sa.Float: "a number", sa.Integer: "a whole number"}
+
+
+def _fits(column: sa.Column[Any], value: Any) -> bool:
+    if value is None:
+        return bool(column.nullable) or isinstance(column.type, sa.JSON)
+    if isinstance(column.type, sa.JSON):
+        return not isinstance(value, NotJson)
+    if isinstance(column.type, sa.Float | sa.Integer):
+        whole = isinstance(column.type, sa.Integer)
+        return isinstance(value, int if whole else int | float) and abs(value) < math.inf
+    return isinstance(value, str)
+
+
+def _question_hash(row: Mapping[str, Any]) -> str:
+    return hash_question(row["body"], row["reference"])
 
 
 def check_references(store: Store) -> PartReport:

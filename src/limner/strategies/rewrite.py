@@ -81,7 +81,7 @@ def _letters_and_digits(text: str) -> str:
 async def recaption(request: PaintRequest, studio: Studio) -> PaintRequest:
     """Have a planner write a longer caption without reasoning, as in MMMG's baseline."""
     most = studio.number("tokens", USUAL_TOKENS, low=16)
-    count = token_counter(studio.options.get("tokenizer"))
+    count = await _counter(studio)
     words = {"prompt": request.prompt, "tokens": str(most), "words": str(most * 3 // 4)}
     reply, key = await studio.ask(
         "planner", "recaption", request, [Text(studio.prompts.fill("recaption", **words))], Contract(_caption)
@@ -101,17 +101,19 @@ def _caption(reply: str) -> str:
 async def reason(request: PaintRequest, studio: Studio) -> PaintRequest:
     """Have a planner reason about entities and dependencies and then write a description, as in MMMG's cascade.
 
-    The painter gets the description; with ``send=both``, the trace comes before it, cut to the encoder's length. A FLUX
-    trained on traces needs ``send=trained``: trace, separator and description for T5, the question for CLIP.
-    ``traces=FILE`` takes trace and description from a file instead of a planner.
+    The painter gets the description; with ``send=both``, the trace comes before it, cut to the encoder's length, and
+    before that the thinking of a style other than ``o3``. A FLUX trained on traces needs ``send=trained``: the written
+    trace, separator and description for T5, the question for CLIP. ``traces=FILE`` takes trace and description from a
+    file instead of a planner.
     """
-    if studio.options.get("send") == "trained" and not getattr(studio.painter, "reads_short", False):
+    trained = studio.options.get("send") == "trained"
+    if trained and not getattr(studio.painter, "reads_short", False):
         raise Fault("bad_request", f"{studio.painter.spec} reads one text: send=trained needs a local FLUX.1")
     style = studio.options.get("style", "o3")
     facts = facts_of(studio.painter)
     encoder_tokens = getattr(facts, "encoder_tokens", None) or getattr(studio.painter, "encoder_tokens", None)
     most = studio.number("tokens", encoder_tokens or USUAL_TOKENS, low=16)
-    count = token_counter(studio.options.get("tokenizer"))
+    count = await _counter(studio)
     if (file := studio.options.get("traces")) is not None:
         trace, description, key = *trace_of(file, request.question), None
     else:
@@ -120,21 +122,31 @@ async def reason(request: PaintRequest, studio: Studio) -> PaintRequest:
             shown = studio.prompts.fill("reason_summary", words="150", **words)
         else:
             shown = studio.prompts.fill("reason_trace", **words)
-        (trace, description), key = await studio.ask("planner", "reason", request, [Text(shown)], Contract(split_trace))
-        own = stored_thinking(await _stored_result(studio, key))
-        trace = "\n\n".join(part for part in (own if style != "o3" else "", trace) if part)
-    description = cut_to_tokens(description, most, count)
-    prompt = description
+        contract = Contract(_written_trace if trained else _trace_with_thinking)
+        (thinking, trace, description), key = await studio.ask("planner", "reason", request, [Text(shown)], contract)
+        if style != "o3" and not trained:
+            separate = stored_thinking(await _stored_result(studio, key))
+            trace = "\n\n".join(part for part in (separate, thinking, trace) if part)
     send = studio.options.get("send", "both" if most >= STRETCHED_TOKENS else "description")
-    if send == "both" and trace and (room := most - count(description) - 2) > 0:
-        prompt = f"{cut_to_tokens(trace, room, count)}\n\n{description}".strip()
-    elif send == "trained":
+    if trained:
         prompt = reason_text(trace, description, most, count)
+    else:
+        prompt = description = cut_to_tokens(description, most, count)
+        if send == "both" and trace and (room := most - count(description) - 2) > 0:
+            prompt = f"{cut_to_tokens(trace, room, count)}\n\n{description}".strip()
     studio.note("trace", text=trace, call=key)
     studio.note("description", text=description, call=key)
     if prompt != description:
         studio.note("prompt", text=prompt)
-    return replace(request, prompt=prompt, short=request.prompt if send == "trained" else None)
+    return replace(request, prompt=prompt, short=request.prompt if trained else None)
+
+
+async def _counter(studio: Studio) -> Callable[[str], int]:
+    """Return a function that counts tokens: with the given tokenizer, else the painter's own, else by estimate."""
+    if (file := studio.options.get("tokenizer")) is not None:
+        return token_counter(file)
+    own = getattr(studio.painter, "token_counter", None)
+    return (own and await asyncio.to_thread(own)) or estimate_tokens
 
 
 @lru_cache(maxsize=4)
@@ -196,18 +208,28 @@ def split_thinking(reply: str) -> tuple[str, str]:
 
 
 def split_trace(reply: str) -> tuple[str, str]:
-    """Split a reply into trace and description.
+    """Split a reply into written trace and description, without inline thinking.
 
     Raises:
         Unreadable: The separator or the description is missing.
     """
-    inline, rest = split_thinking(reply)
-    before, mark, after = rest.rpartition(SEPARATOR)
+    before, mark, after = split_thinking(reply)[1].rpartition(SEPARATOR)
     if not mark:
         raise Unreadable(f"a line {SEPARATOR} must stand before the description")
     if not after.strip():
         raise Unreadable(f"the description after {SEPARATOR} is missing")
-    return "\n\n".join(part for part in (inline, before.strip()) if part), after.strip()
+    return before.strip(), after.strip()
+
+
+def _trace_with_thinking(reply: str) -> tuple[str, str, str]:
+    return split_thinking(reply)[0], *split_trace(reply)
+
+
+def _written_trace(reply: str) -> tuple[str, str, str]:
+    trace, description = split_trace(reply)
+    if not trace:
+        raise Unreadable(f"the reasoning before {SEPARATOR} is missing; write it out there")
+    return "", trace, description
 
 
 def guess_planner(written: int) -> Any:
@@ -291,11 +313,11 @@ RECAPTION = Stage(
 REASON = Stage(
     "reason", "a planner reasons about entities and dependencies, then describes the drawing", "words", ("planner",),
     {
-        "style": "o3 (a summary), r1 (the whole trace, sent separately) or r1-7b (a local model's, inline)",
+        "style": "o3 (a summary), r1 (the thinking too, sent separately) or r1-7b (a local model's, inline)",
         "send": "description; both: the trace before it; trained: in the form for a FLUX trained on traces",
         "traces": "a file with id, trace and final_prompt on each line, instead of the planner",
         "tokens": "the encoder's length: 512 by default, 2048 for one stretched for reasoning",
-        "tokenizer": "tokenizer.json of the painter's encoder",
+        "tokenizer": "tokenizer.json of the painter's encoder; by default a diffusers painter's own",
     },
     {"style": ("o3", "r1", "r1-7b"), "send": ("description", "both", "trained")}, ("tokens",),
     {"traces": frozenset({"planner", "style"})}, words=reason, guess=_guess_reasoning,

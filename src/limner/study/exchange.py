@@ -10,8 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core.csv_text import plain_cell, write_csv
 from ..core.data_files import Problems, json_lines, read_lines
 from ..core.errors import DataError
+from ..core.evaluator import row_name
+from ..store.records import Drawing
 from .answers import RANK, listed_marks
 from .forms import CHOICE
 from .open import OpenStudy, places_of
@@ -45,7 +48,8 @@ def answer_rows(study: OpenStudy) -> list[Row]:
         if study.design.unit == "pair":
             place = places.get((answer.rater, answer.item, answer.repeat))
             order = place.order if place else ()
-            names = {"first": drawing_name(study, item.drawings[0]), "second": drawing_name(study, item.drawings[1])}
+            first, second = (drawing_name(study.drawings[drawing]) for drawing in item.drawings)
+            names = {"first": first, "second": second}
             shown = None if not order else "first" if order[0] == 0 else "second"
             choice = answer.value if answer.field == CHOICE else None
             rows.append(about | names | {"choice": choice, "shown_first": shown} | more)
@@ -77,10 +81,9 @@ def _split_answer(
     yield drawings[0], name, value, reason
 
 
-def drawing_name(study: OpenStudy, drawing: str) -> str:
+def drawing_name(drawing: Drawing) -> str:
     """Return a drawing's name among those of its question: its painter's row, with the seed unless it is 0."""
-    seed = study.drawings[drawing].seed
-    return study.row(drawing) + (f" #{seed}" if seed else "")
+    return row_name(drawing.label, drawing.strategy) + (f" #{drawing.seed}" if drawing.seed else "")
 
 
 def write_answers(rows: Sequence[Row], pairs: bool, form: str) -> str:
@@ -91,11 +94,7 @@ def write_answers(rows: Sequence[Row], pairs: bool, form: str) -> str:
     columns = [*(PAIRS if pairs else COLUMNS), *extras]
     if any(row[REPEAT] for row in rows):
         columns.append(REPEAT)
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in rows)
-    return buffer.getvalue()
+    return write_csv(columns, rows)
 
 
 def read_rows(file: Path) -> list[tuple[int, Row]]:
@@ -112,7 +111,7 @@ def read_rows(file: Path) -> list[tuple[int, Row]]:
     else:
         reader = csv.DictReader(io.StringIO("\n".join(text)), restkey="", strict=True)
         try:
-            rows = [(reader.line_num, {k.strip(): _plain(v) for k, v in row.items()}) for row in reader]
+            rows = [(reader.line_num, {k.strip(): _plain(plain_cell(v)) for k, v in row.items()}) for row in reader]
         except csv.Error as error:
             raise DataError(f"not a CSV: {error}", file=file, line=reader.line_num) from error
     if not rows:

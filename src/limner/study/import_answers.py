@@ -18,7 +18,7 @@ from ..store import Store
 from ..store.records import Drawing, kind_of, load_drawings, load_questions
 from .answers import RANK, Click, is_done, save_clicks
 from .design import StudyDesign
-from .exchange import Row, read_rows, read_thing, shown_order
+from .exchange import Row, drawing_name, read_rows, read_thing, shown_order
 from .forms import CHOICE, FIRST, SECOND, SKIP, TIE
 from .label_studio import read_annotations
 from .open import OpenStudy, open_study, places_of
@@ -103,7 +103,7 @@ def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], rated: RatedExam
             raise DataError("a row has no rater", file=rated.file, line=line)
         try:
             if study.design.unit == "pair":
-                first, second = (rated.drawing(row, line, row[side]).id for side in ("first", "second"))
+                first, second = (rated.drawing(row, line, row[side], whole=True).id for side in ("first", "second"))
                 item = items.get(tuple(sorted((first, second))))
                 drawing = first
             else:
@@ -266,14 +266,20 @@ class RatedExam:
         drawings = [drawing for drawing in load_drawings(store, exam) if drawing.question_hash in self.questions]
         self._finder = DrawingFinder(drawings, file.parent, BY_SLOT)
 
-    def drawing(self, row: Row, line: int, name: Any, strategy: Any = None, seed: Any = None) -> Drawing:
+    def drawing(
+        self, row: Row, line: int, name: Any, strategy: Any = None, seed: Any = None, *, whole: bool = False
+    ) -> Drawing:
         """Return the one drawing of the row's question by this painter.
+
+        If `whole`, the name is that of a row, with the strategy: a painter's bare name is that of its direct drawings.
 
         Raises:
             DataError: There is none, or there are several; says what to do.
         """
         id = str(row["id"])
         drawings = self._finder.fitting({"id": id, "painter": str(name), "strategy": strategy, "seed": seed})
+        if len(drawings) > 1 and whole:
+            drawings = [drawing for drawing in drawings if drawing_name(drawing) == str(name)] or drawings
         if len(drawings) == 1:
             return drawings[0]
         if not drawings:
@@ -315,7 +321,7 @@ def _shown(rows: Sequence[tuple[int, Row]], rated: RatedExam, unit: str) -> dict
     for line, row in rows:
         id = str(row["id"])
         if unit == "pair":
-            pair = [rated.drawing(row, line, row[side]).id for side in ("first", "second")]
+            pair = [rated.drawing(row, line, row[side], whole=True).id for side in ("first", "second")]
             groups.setdefault((id, " ".join(sorted(pair))), pair)
             continue
         drawing = rated.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id

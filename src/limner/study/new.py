@@ -25,6 +25,7 @@ from .records import (
     StudyItem,
     StudyRater,
     has_study,
+    load_items,
     load_rater,
     load_study,
     save_person,
@@ -123,11 +124,36 @@ def create_study(
     )  # fmt: skip
     invited = [
         StudyRater(name, rater, token_hash(links[rater]), save_person(store, rater, name),
-                   {"places": [place.to_json() for place in places[rater]]})
+                   {"places": [place.to_json() for place in places[rater]], "named": rater in raters})
         for rater in names
     ]  # fmt: skip
     save_study(store, study, items, invited)
     return NewStudy(study, len(items), sum(map(len, places.values())), links, admin, join, tuple(notes))
+
+
+def study_drawings(store: Store, exam: str, name: str, painters: Sequence[str] = ()) -> frozenset[str]:
+    """Return the ids of a study's drawings; without such a study, those that the exam's design of this name samples.
+
+    Args:
+        store: The store with the drawings.
+        exam: The exam, as on the command line.
+        name: The study's name, or the design's.
+        painters: Painters whose drawings the design samples; by default all except controls.
+
+    Raises:
+        UsageError: There is no such study or design, or the store lacks drawings for the design.
+    """
+    exam = stored_name(exam)
+    if has_study(store, name):
+        items = load_items(store, name)
+    else:
+        exam_kind = kind(kind_of(store, exam))
+        design = find_design(name, exam_kind)
+        # References are sampled for all painters together.
+        chosen = painters if design.sample.of == "drawings" else ()
+        population = find_population(store, exam, exam_kind, design.sample, chosen)
+        items = _items(store, exam, name, design, population)[0]
+    return frozenset(id for item in items for id in item.drawings)
 
 
 def new_link(store: Store, study: str, rater: str) -> str:

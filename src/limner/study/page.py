@@ -26,7 +26,7 @@ from starlette.routing import Route
 from ..core.errors import LostImage, UsageError
 from ..core.exam import Question
 from ..core.images import BadImage
-from ..core.redaction import csrf_token, new_token, secrets_equal, token_hash
+from ..core.redaction import csrf_token, new_token, secrets_equal, sign, token_hash
 from ..exams.views import view
 from ..serve.base import Pages, WebLimits, check_change, make_app
 from ..store import Store, now
@@ -193,8 +193,14 @@ class StudyPages:
         """Redirect from the panel's link to the visitor's personal link."""
         if not secrets_equal(token_hash(request.path_params["token"]), self._study.study.body.get("join", "")):
             raise HTTPException(404)
-        token = await asyncio.to_thread(join, self._store, self._study.name, dict(request.query_params))
-        return RedirectResponse(f"/r/{token}", 303)
+        link, given = request.path_params["token"], dict(request.query_params)
+        signature = sign(link, given.get(PANEL_ID, ""))
+        known = secrets_equal(signature, request.cookies.get(PANEL_COOKIE, ""))
+        token = await asyncio.to_thread(join, self._store, self._study.name, given, known=known)
+        response = RedirectResponse(f"/r/{token}", 303)
+        secure = request.url.scheme == "https"
+        response.set_cookie(PANEL_COOKIE, signature, path=f"/join/{link}", httponly=True, secure=secure, samesite="lax")
+        return response
 
     def _check_admin(self, request: Request) -> str:
         token: str = request.path_params["token"]
@@ -433,34 +439,53 @@ def find_rater(store: Store, study: str, token: str) -> StudyRater:
     raise HTTPException(404)
 
 
-def join(store: Store, study: str, given: Mapping[str, str]) -> str:
+PANEL_COOKIE = "limner-panel"
+"""The cookie with the signature of a visitor's id, without which nobody gets the place of another visitor."""
+
+
+def join(store: Store, study: str, given: Mapping[str, str], *, known: bool) -> str:
     """Give a panel's visitor a free place, or the one they already have; return a new token for it.
 
+    Places of raters who were invited by name are never free.
+
+    Args:
+        store: The store.
+        study: The study's name.
+        given: The parameters of the link; anybody can change them.
+        known: Whether the browser has the signature of this id from an earlier visit.
+
     Raises:
-        HTTPException: The visitor has no id (400), or no place is free (409).
+        HTTPException: The visitor has no id (400), the id is another visitor's (403), or no place is free (409).
     """
     panel = {name: given[name][:200] for name in PANEL_PARAMETERS if given.get(name)}
     if PANEL_ID not in panel:
         raise HTTPException(400, f"Please open this link from the panel's site: {PANEL_ID} is missing from it.")
     token = new_token()
 
-    def operation(connection: sa.Connection) -> bool:
+    def operation(connection: sa.Connection) -> int:
         query = sa.select(study_raters).where(study_raters.c.study == study).order_by(study_raters.c.rater)
         raters = [StudyRater(**row._mapping) for row in connection.execute(query)]
         returning = [rater for rater in raters if rater.body.get("panel", {}).get(PANEL_ID) == panel[PANEL_ID]]
-        free = [rater for rater in raters if "panel" not in rater.body and "consent" not in rater.body]
+        taken = ("panel", "consent")
+        free = [rater for rater in raters if not rater.body.get("named") and not any(map(rater.body.get, taken))]
+        if returning and not known:
+            return 403
         if not returning and not free:
-            return False
+            return 409
         seat = (returning or free)[0]
         # Earlier links stay valid, so that a page that is still open elsewhere can send its answers.
         tokens = [*seat.body.get("tokens", []), seat.token][-MAX_LINKS:] if returning else []
         body = {**seat.body, "panel": panel, "tokens": tokens}
         changed = replace(seat, token=token_hash(token), body=body, updated=now())
         store.upsert(connection, study_raters, dict(changed.__dict__))
-        return True
+        return 200
 
-    if not store.write(operation):
-        raise HTTPException(409, "All places in this study are taken. Thank you for your interest.")
+    problems = {
+        403: "This id began in another browser. Please continue there, or ask the researcher for a new link.",
+        409: "All places in this study are taken. Thank you for your interest.",
+    }
+    if (status := store.write(operation)) in problems:
+        raise HTTPException(status, problems[status])
     return token
 
 

@@ -16,10 +16,11 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
+from ..core.errors import DataError
 from ..core.exam import Question
-from ..core.images import decode
+from ..core.images import BadImage, decode, inspect
 from ..core.training import TrainSample
-from ..painters.diffusers.text_encoding import encode, reason_text
+from ..painters.diffusers.text_encoding import encode, reason_text, token_counter
 from .settings import TrainSettings, bucket
 
 Tensors = dict[str, torch.Tensor]
@@ -44,28 +45,31 @@ class Encoder:
 
     def bucket(self, sample: Question[TrainSample]) -> tuple[int, int]:
         """Return the width and height to which the picture is scaled for training."""
-        from PIL import Image
-
         assert sample.reference is not None
-        with Image.open(str(sample.reference.path)) as picture:
-            return bucket(*picture.size, self._settings.size, self._step)
+        header = inspect(Path(str(sample.reference.path)))
+        return bucket(header.width, header.height, self._settings.size, self._step)
 
     def text(self, sample: Question[TrainSample]) -> Tensors:
         """Return the T5 encoding of trace, separator and final prompt, and the CLIP encoding of the question."""
         row = sample.rubric
-        words = reason_text(row.trace, row.final_prompt, self._settings.tokens, self._count)
+        words = reason_text(row.trace, row.final_prompt, self._settings.tokens, token_counter(self._pipe.tokenizer_2))
         made = {"text": words, "short": sample.prompt, "tokens": self._settings.tokens}
         return self._kept("text", made, lambda: self._encode_text(words, sample.prompt))
 
     def picture(self, sample: Question[TrainSample]) -> Tensors:
-        """Return the mean and the spread of the picture's latents; each step samples from them."""
+        """Return the mean and the spread of the picture's latents; each step samples from them.
+
+        Raises:
+            DataError: The picture cannot be decoded.
+        """
         assert sample.reference is not None
         data, size = sample.reference.read() or b"", self.bucket(sample)
         made = {"image": hashlib.sha256(data).hexdigest(), "size": size}
-        return self._kept("latents", made, lambda: self._encode_picture(data, size))
-
-    def _count(self, text: str) -> int:
-        return len(self._pipe.tokenizer_2(text, truncation=False, add_special_tokens=False).input_ids)
+        try:
+            return self._kept("latents", made, lambda: self._encode_picture(data, size))
+        except BadImage as error:
+            why = f"{error}; replace the picture or remove the sample"
+            raise DataError(why, file=sample.reference.path, id=sample.id) from error
 
     @torch.no_grad()
     def _encode_text(self, words: str, short: str) -> Tensors:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, fields
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError
+from pydantic.dataclasses import dataclass
 
 from ..core.errors import UsageError
+from ..core.exam import Question
+from ..core.training import TrainSample, normalize_words
+from ..painters.diffusers.text_encoding import MAX_TOKENS
 
 PAPER = ("steps", "size", "tokens", "seed", "guidance")
 """Settings that MMMG gives (3.4, D); guidance and seed are those it draws with. All others are Limner's choice."""
@@ -17,6 +24,8 @@ MODULES = (
     "ff.net.0.proj", "ff.net.2", "ff_context.net.0.proj", "ff_context.net.2", "proj_mlp", "proj_out",
 )  # fmt: skip
 """The linear layers of FLUX's blocks, for text and for the picture."""
+FAST = {"compiled": "true", "recompute": "0.2"}
+"""The settings of ``--fast``: more speed for more memory."""
 
 
 @dataclass(frozen=True)
@@ -28,33 +37,42 @@ class TrainSettings:
         size: A picture has about size x size pixels, in the nearest aspect bucket.
         tokens: Tokens that T5 reads: trace, separator and final prompt; the end of the trace is cut first.
         rank: The rank of the LoRA matrices; `alpha` is their scale times the rank.
-        modules: The endings of the names of layers with LoRA matrices.
+        modules: The endings of the names of layers with LoRA matrices, in the blocks if the blocks have such layers.
         batch: Pictures in one pass, all of one bucket.
         accumulate: Passes in one update.
         warmup: Updates over which the learning rate rises to its value.
+        schedule: The learning rate after the warm-up: ``constant``, or ``cosine`` down to 0 at the last step.
         clip: The largest norm of the gradient.
         guidance: The guidance given to the transformer during training.
+        time_sampling: The distribution of noise levels before the shift: ``uniform`` or ``logit-normal``.
+        shift: ``resolution`` shifts noise levels towards noise as drawing does at the picture's size; or ``none``.
+        held_out: The share of samples that are not trained on, rounded down to whole samples; the loss on them chooses
+            the best checkpoint.
         precision: ``bf16`` or ``no``; the LoRA matrices are always float32.
         recompute: The share of blocks whose activations are recomputed instead of stored: 1 needs the least memory.
         compiled: Whether the transformer's blocks are compiled.
     """
 
-    steps: int = 10_000
-    size: int = 1024
-    tokens: int = 2048
+    steps: PositiveInt = 10_000
+    size: PositiveInt = 1024
+    tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS)] = 2048
     seed: int = 42
     guidance: float = 3.5
-    rank: int = 64
-    alpha: int = 64
+    rank: PositiveInt = 64
+    alpha: PositiveInt = 64
     modules: tuple[str, ...] = MODULES
-    batch: int = 1
-    accumulate: int = 4
-    learning_rate: float = 1e-4
-    weight_decay: float = 1e-4
-    warmup: int = 100
-    clip: float = 1.0
-    precision: str = "bf16"
-    recompute: float = 1.0
+    batch: PositiveInt = 1
+    accumulate: PositiveInt = 4
+    learning_rate: PositiveFloat = 1e-4
+    weight_decay: NonNegativeFloat = 1e-4
+    warmup: NonNegativeInt = 100
+    schedule: Literal["constant", "cosine"] = "constant"
+    clip: PositiveFloat = 1.0
+    time_sampling: Literal["uniform", "logit-normal"] = "uniform"
+    shift: Literal["resolution", "none"] = "resolution"
+    held_out: Annotated[float, Field(ge=0, lt=1)] = 0.02
+    precision: Literal["bf16", "no"] = "bf16"
+    recompute: Annotated[float, Field(ge=0, le=1)] = 1.0
     compiled: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -68,37 +86,33 @@ def parse(given: dict[str, str]) -> TrainSettings:
     Raises:
         UsageError: There is no such setting, or its value is not valid.
     """
-    kinds = get_type_hints(TrainSettings)
-    values: dict[str, Any] = {}
-    for name, text in given.items():
-        if name not in kinds:
-            raise UsageError(f"--set {name}: no such setting; available: {', '.join(kinds)}")
-        try:
-            values[name] = _value(kinds[name], text)
-        except ValueError as error:
-            raise UsageError(f"--set {name}={text}: {error}") from error
-    settings = TrainSettings(**values)
-    for name in ("steps", "size", "tokens", "rank", "alpha", "batch", "accumulate"):
-        if getattr(settings, name) < 1:
-            raise UsageError(f"--set {name}: must be at least 1")
-    if not 0 <= settings.recompute <= 1:
-        raise UsageError(f"--set recompute={settings.recompute}: must be from 0 to 1")
-    if settings.precision not in ("bf16", "no"):
-        raise UsageError(f"--set precision={settings.precision}: must be bf16 or no")
-    return settings
+    names = [field.name for field in fields(TrainSettings)]
+    for name in given:
+        if name not in names:
+            raise UsageError(f"--set {name}: no such setting; available: {', '.join(names)}")
+    modules = {"modules": given["modules"].split(",")} if "modules" in given else {}
+    try:
+        return TrainSettings(**{**given, **modules})  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"--set {first['loc'][0]}={first['input']}: {first['msg']}") from error
 
 
-def _value(kind: Any, text: str) -> Any:
-    if kind is bool:
-        if text not in ("true", "false"):
-            raise ValueError("must be true or false")
-        return text == "true"
-    if kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError as error:
-            raise ValueError("must be a number") from error
-    return tuple(text.split(",")) if kind is not str else text
+def hold_out(
+    samples: Sequence[Question[TrainSample]], share: float, seed: int
+) -> tuple[Sequence[Question[TrainSample]], Sequence[Question[TrainSample]]]:
+    """Split samples into those to train on and those held out.
+
+    Whole concepts are held out, except that the last one may be divided to reach the share. The choice depends on
+    seed, concepts and ids, not on the order of the samples.
+    """
+
+    def place(sample: Question[TrainSample]) -> tuple[str, str]:
+        concept = normalize_words(sample.rubric.concept)
+        return hashlib.sha256(f"{seed}/{concept}".encode()).hexdigest(), sample.id
+
+    chosen = {sample.id for sample in sorted(samples, key=place)[: int(share * len(samples))]}
+    return [s for s in samples if s.id not in chosen], [s for s in samples if s.id in chosen]
 
 
 MAX_ASPECT = 2.0

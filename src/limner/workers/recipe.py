@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.redaction import is_key, redact
+from ..core.redaction import without_keys
 
 START_S = 300.0
 """Default seconds that a worker may take to load."""
@@ -48,7 +48,7 @@ def environment(more: Sequence[str] = (), *, single: bool = False) -> dict[str, 
     listed = {
         name: value for name, value in os.environ.items() if name in NAMES or name in more or name.startswith(PREFIXES)
     }
-    safe = {name: value for name, value in listed.items() if not is_key(name) and redact(value) == value}
+    safe = without_keys(listed)
     return safe | ONE_CORE if single else safe
 
 

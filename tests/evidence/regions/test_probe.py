@@ -78,7 +78,7 @@ def test_invalid_probe_options_are_usage_errors(store: Store) -> None:
         return open_probes((), (), Measuring(**words), settings.load(), images)  # type: ignore[arg-type]
 
     for words, message in (
-        ({"regions": "sam9"}, "--regions sam9: choose from classical, sam2-tiny"),
+        ({"regions": "sam9"}, "--regions sam9: choose from classical, key, sam2-tiny"),
         ({"regions": "classical?speed=1"}, "no option speed"),
         ({"regions": "counts.csv"}, "--regions counts.csv: import tables of regions and aesthetics with"),
         ({"ocr": "eyes"}, "--ocr eyes: choose from rapidocr, tesseract"),

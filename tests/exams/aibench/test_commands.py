@@ -67,7 +67,7 @@ def test_single_and_batched_variants_are_scored(tmp_path: Path) -> None:
     single = write_replay(tmp_path / "single.jsonl", answers(WRONG))
     assert run(tmp_path, "--judge", f"replay/{single}")["failed"] == 0
     found = standing(tmp_path, "--by", "venue", "--by", "dimension")
-    expected = {"component": 100 * 27 / 28, "topology": 100 * 15 / 16, "phase": 100 * 7 / 8, "semantics": 100.0}
+    expected = {"component": 100 * 39 / 40, "topology": 100 * 23 / 24, "phase": 100 * 11 / 12, "semantics": 100.0}
     for name, value in expected.items():
         assert found["scores"][name]["value"] == pytest.approx(value)
         assert found["by"]["dimension"][name]["scores"][name]["value"] == pytest.approx(value)
@@ -79,7 +79,7 @@ def test_single_and_batched_variants_are_scored(tmp_path: Path) -> None:
 
     both = write_replay(tmp_path / "batched.jsonl", answers(), batched=True)
     run(tmp_path, "--judge", f"replay/{both}", "--variant", "batched")
-    output = limner("scores", "sample/aibench", "--store", tmp_path / "store", "--variant", "batched").out
+    output = limner("scores", "sample/aibench", "--store", tmp_path / "store", "--variant", "batched", "--notes").out
     assert "asked: variant batched" in output
     assert "no aesthetics rating" in output
 
@@ -99,10 +99,10 @@ def test_unread_answer_does_not_fail_marking(tmp_path: Path) -> None:
     assert run(tmp_path, "--judge", f"replay/{replay}")["failed"] == 0
     careful, release = (standing(tmp_path, "--reading", reading) for reading in ("careful", "release"))
     right = answers()["Sample_2025/tidewatch"]["topology/4"] == "B"
-    assert careful["scores"]["topology"]["value"] == pytest.approx(100 * 14 / 16)
-    assert release["scores"]["topology"]["value"] == pytest.approx(100 * (14 + right) / 16)
+    assert careful["scores"]["topology"]["value"] == pytest.approx(100 * 22 / 24)
+    assert release["scores"]["topology"]["value"] == pytest.approx(100 * (22 + right) / 24)
     assert careful["scores"]["phase"]["value"] == 100
-    assert (careful["n"], careful["failures"]) == (8, {})
+    assert (careful["n"], careful["failures"]) == (12, {})
     assert careful["remarks"][0] == f"2 of {TOTAL} questions have no readable answer; they count as not right"
     # The release takes the B of "Based on".
     assert release["remarks"][0] == f"1 of {TOTAL} questions have no readable answer; they count as not right"
@@ -113,7 +113,7 @@ def test_marking_without_any_readable_answer_fails(tmp_path: Path) -> None:
     replies_by_id["Sample_2025/tidewatch"] = {key: ["?", "??", "???"] for key in replies_by_id["Sample_2025/tidewatch"]}
     replay = write_replay(tmp_path / "r.jsonl", replies_by_id)
     assert run(tmp_path, "--judge", f"replay/{replay}", code=3)["failures"] == {"unreadable": 1}
-    assert (standing(tmp_path)["n"], standing(tmp_path)["expected"]) == (7, 8)
+    assert (standing(tmp_path)["n"], standing(tmp_path)["expected"]) == (11, 12)
 
 
 def test_solver_receives_figure_and_question(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,9 +26,7 @@ PROTOCOL = AIBENCH.protocol
 RATED = {"aesthetics": {"value": 51.0, "backend": "imported"}}
 
 
-def row(
-    values: Sequence[int | None], evidence: dict[str, Any] | None = None, size: tuple[int, int] | None = None
-) -> Row:
+def row(values: Sequence[int | None], evidence: dict[str, Any] | None = None) -> Row:
     """A row of the usual checklist; None is an unread answer."""
     asked = question()
     marks = [
@@ -36,7 +34,7 @@ def row(
         for one, value in zip(PROTOCOL.criteria(asked), values, strict=True)
     ]
     scores = PROTOCOL.scores(asked, marks, evidence or {})
-    return Row(asked, tuple(marks), scores, evidence or {}, size)
+    return Row(asked, tuple(marks), scores, evidence or {})
 
 
 def test_each_question_is_one_call_with_image_first() -> None:
@@ -159,14 +157,13 @@ def test_every_question_weighs_the_same_across_drawings(drawings: list[Any]) -> 
     assert found == pytest.approx(expected)
 
 
-def test_remarks_list_unread_answers_ratings_and_sizes() -> None:
+def test_remarks_list_unread_answers_and_ratings() -> None:
     assert PROTOCOL.remarks([]) == []
-    assert PROTOCOL.remarks([row([1] * 5, RATED, (1024, 1024))]) == []
-    rows = [row([1, None, 1, None, 1], RATED, (1024, 512)), row([1] * 5), row([1] * 5)]
+    assert PROTOCOL.remarks([row([1] * 5, RATED)]) == []
+    rows = [row([1, None, 1, None, 1], RATED), row([1] * 5), row([1] * 5)]
     assert PROTOCOL.remarks(rows) == [
         "2 of 15 questions have no readable answer; they count as not right",
         "aesthetics is known of 1 of 3 drawings: overall counts the mean of those",
-        "1 of 3 drawings are smaller than 1024 x 1024, the paper's minimum size",
     ]
     assert PROTOCOL.remarks(rows[1:]) == [
         "no aesthetics rating: overall is the mean of the four levels, not of five numbers"
@@ -175,7 +172,7 @@ def test_remarks_list_unread_answers_ratings_and_sizes() -> None:
 
 def test_remarks_name_aesthetics_backend() -> None:
     def told(backend: str) -> list[str]:
-        return PROTOCOL.remarks([row([1] * 5, {"aesthetics": {"value": 51.0, "backend": backend}}, (1024, 1024))])
+        return PROTOCOL.remarks([row([1] * 5, {"aesthetics": {"value": 51.0, "backend": backend}})])
 
     assert told("unipercept/1.0.3 iaa model=x") == ["aesthetics rated by unipercept, as in the paper"]
     (said,) = told("model:openai/gpt-5 prompt=0123")

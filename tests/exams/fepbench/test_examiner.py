@@ -26,7 +26,6 @@ pytestmark = pytest.mark.slow
 
 PROTOCOL = FEPBENCH.protocol
 Key = tuple[str, str, str]
-QUESTIONS: dict[str, Question[Any]] = {q.tags["sample"]: q for q in read(IMAGES.parent).questions}
 
 
 def by_hand() -> dict[str, dict[Key, int]]:
@@ -40,6 +39,11 @@ def by_hand() -> dict[str, dict[Key, int]]:
 
 
 TRUTH = by_hand()
+QUESTIONS: dict[str, Question[Any]] = {
+    question.tags["sample"]: question
+    for question in read(IMAGES.parent).questions
+    if question.tags["sample"] in {sample for sample, *_ in TRUTH["reference"]}
+}
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +91,7 @@ def test_labels_match_sample() -> None:
     wrong = {(s, a) for (s, a, part), value in TRUTH["altered"].items() if not value and part == "exact"}
     texts = {(s, a.id): a.text for s, q in QUESTIONS.items() for a in q.rubric.text}
     assert {texts[key] for key in wrong} == set(INSTEAD)
-    assert set(DRAWINGS) == set(QUESTIONS)
+    assert set(DRAWINGS) >= set(QUESTIONS)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ def values(source: StoreSource, score: str) -> dict[str, float | None]:
         if name not in source.controls:
             numbers = [entry.scores[score] for entry in entries]
             known = [number for number in numbers if number is not None]
-            undecided = any(mark.value is None for entry in entries for mark in entry.marks)
+            open_scores = [entry for entry in entries if entry.scores[score] is None]
+            undecided = any(mark.value is None for entry in open_scores for mark in entry.marks)
             found[name] = None if undecided else mean(known)
     return found
 

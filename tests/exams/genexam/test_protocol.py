@@ -92,6 +92,10 @@ def test_equivalent_answer_values_are_accepted(
     assert values(read(three, json.dumps(reply([given_, 0, 1], [2, 2, 2])), reading))[0] == value
 
 
+SCORED_BY_RELEASE = (3, -1, 1.5, True, False)
+"""Ratings that the release scores and the other readings refuse."""
+
+
 def broken() -> dict[str, Any]:
     """Replies that break the contract in one place each."""
     found: dict[str, Any] = {
@@ -123,9 +127,11 @@ def broken() -> dict[str, Any]:
 @each_reading
 @pytest.mark.parametrize("body", broken().values(), ids=broken())
 def test_invalid_verdict_is_unread_completely(
-    three: Question[ScoringPointsRubric], reading: Reading, body: object
+    three: Question[ScoringPointsRubric], reading: Reading, body: object, request: pytest.FixtureRequest
 ) -> None:
-    assert is_unread(three, json.dumps(body), reading)
+    name = request.node.callspec.id
+    scored = reading == "release" and any(f"rating {rating!r}-" in name for rating in SCORED_BY_RELEASE)
+    assert is_unread(three, json.dumps(body), reading) is not scored
 
 
 @each_reading
@@ -292,3 +298,14 @@ def test_presets_are_listed_with_all_settings() -> None:
     line = next(line for line in lines[start:] if "--preset paper:" in line)
     facts = ["openai/gpt-5-2025-08-07", "reasoning_effort=low", "verbosity=medium", "max_completion_tokens=16384"]
     assert all(fact in line for fact in [*facts, "variant paper", "reference=image", "reading paper"])
+
+
+@pytest.mark.parametrize(("rating", "relaxed"), [(1.5, 97.5), (3, 105.0), (True, 95.0), (-1, 85.0)])
+def test_reading_release_scores_any_rating_as_the_release_does(rating: float, relaxed: float) -> None:
+    body = reply([1, 1], [rating, 2, 2])
+    asked = question(0.5, 0.5)
+    marks = PROTOCOL.marks(asked, [Reply("mark", json.dumps(body))], "release")
+    scores = PROTOCOL.scores(asked, marks, {})
+    assert (scores["relaxed"], scores["strict"]) == (relaxed, 0.0)
+    careful = PROTOCOL.marks(asked, [Reply("mark", json.dumps(body))], "careful")
+    assert {mark.verdict for mark in careful} == {"unread"}

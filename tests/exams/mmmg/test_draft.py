@@ -87,8 +87,8 @@ def test_shipped_and_published_graphs_are_valid() -> None:
     examples = shared("conformance", "mmmg_worked_examples.jsonl").read_text("utf-8").splitlines()
     for row in {row["figure"]: row for row in map(json.loads, examples)}.values():
         graphs.append(([(name, "x") for name in row["elements"]], [(text, "x") for text in row["dependencies"]]))
-    assert len(graphs) == 13
-    assert [check_graph(elements, dependencies, "d")[1] for elements, dependencies in graphs] == [[]] * 13
+    assert len(graphs) == 17
+    assert [check_graph(elements, dependencies, "d")[1] for elements, dependencies in graphs] == [[]] * 17
 
 
 names = st.lists(st.text("abcde xyz", min_size=1, max_size=9).map(lambda text: " ".join(text.split())).filter(bool),

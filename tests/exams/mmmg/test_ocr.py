@@ -44,7 +44,8 @@ Marks = dict[str, dict[str, dict[str, Any]]]
 
 def examine(folder: Path, *painters: str) -> Marks:
     words = [word for painter in painters for word in ("--painter", painter)]
-    limner("run", "sample/mmmg", *words, "--judge", "ocr", "--store", folder / "store", "--format=json")
+    words += ["--ids", ",".join(HAND["reference"]), "--judge", "ocr", "--store", str(folder / "store")]
+    limner("run", "sample/mmmg", *words, "--format=json")
     found: Marks = {}
     for row in limner("export", "sample/mmmg", "--store", folder / "store").lines():
         entities = {name: value for name, value in row["marks"].items() if name.startswith("entity/")}
@@ -85,8 +86,8 @@ def precision(pairs: list[tuple[int | None, bool]]) -> float:
     return sum(said) / len(said)
 
 
-def test_labels_cover_every_drawing() -> None:
-    assert all(set(drawings) == set(DRAWINGS) for drawings in HAND.values())
+def test_labels_cover_the_same_drawings() -> None:
+    assert all(set(drawings) == set(HAND["reference"]) <= set(DRAWINGS) for drawings in HAND.values())
 
 
 def test_examiner_decides_every_entity_of_references(right_and_wrong: Marks) -> None:

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from limner.painters.batched.jobs import DrawItem, RawDrawing
+from limner.painters.diffusers import DiffusersPainter
 from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
 from limner.painters.diffusers.text_encoding import MAX_TOKENS, USUAL_TOKENS, encode, find_unread, is_flux
+from limner.store import Store
 from limner.workers import WorkerUnfit
 
 pytestmark = pytest.mark.slow
@@ -146,3 +148,21 @@ def test_unread_words_are_listed(loaded: Any) -> None:
     assert find_unread(loaded.pipe, prompt, 515) is None
     assert draw(loaded, prompt).about["cut"]["rest"] == "xyz"
     assert "cut" not in draw(loaded, prompt, MAX_TOKENS).about
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_painter_counts_tokens_with_pipeline_own_tokenizer(
+    family: str, pipeline: Callable[[str], Path], store: Store
+) -> None:
+    painter = DiffusersPainter("mine", f"diffusers/{pipeline(family)}", store.blobs, {})
+    count = painter.token_counter()
+    if family not in ("flux", "sd3"):
+        assert count is None
+        return
+    words = "Photosynthesis: CO2 + H2O.\n\n=== DRAWING ===\n\nA leaf."
+    from limner.painters.diffusers.pipeline import load_pipeline
+
+    pipe = load_pipeline(PipelineSetup(str(pipeline(family)), dtype="float32"))
+    own = pipe.tokenizer_2 if family == "flux" else pipe.tokenizer_3
+    assert count is not None
+    assert count(words) == len(own(words, add_special_tokens=False).input_ids) > 40

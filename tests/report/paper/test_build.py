@@ -72,7 +72,28 @@ def test_table_without_store_has_published_rows_only() -> None:
     table = build(find("genexam:table2"))
     assert not own(table)
     assert not table.footnotes
-    assert len(table.caption) == 4  # Title, paper, two release boards.
+    assert len(table.caption) == 2  # Title, paper.
+    assert len(build(find("genexam:table2"), choice=TableChoice(full=True)).caption) == 4  # And two release boards.
+
+
+def test_only_rows_of_one_judge_on_the_same_questions_are_ranked_together(store: Store) -> None:
+    synthetic.fill(store, "genexam", painters=3, questions=12, judges=("one", "two"), images=False, faults=False)
+    table = build(find("genexam:table2"), store)
+    (sheet,) = table.sheets
+    (whole,) = [place for place, column in enumerate(sheet.columns) if column.path == "Overall · Rel"]
+    for judge in ("one", "two", None):
+        rows = [row for row in sheet.rows() if row.about.get("judge") == judge]
+        best = max(rows, key=lambda row: row.cells[whole].value or 0.0)
+        assert [row for row in rows if row.cells[whole].rank == 1] == [best]
+
+
+def test_concise_table_has_whole_exam_first_and_intervals_only_there(filled: dict[str, Store]) -> None:
+    (sheet,) = made(filled, "genexam:table2").sheets
+    assert [column.path for column in sheet.columns[:3]] == ["Overall · Str", "Overall · Rel", "Math · Str"]
+    ended = {place for row in sheet.rows() for place, cell in enumerate(row.cells) if cell.low is not None}
+    assert ended == {0, 1}
+    (flat,) = made(filled, "genexam:table2").flat
+    assert {place for row in flat.rows() for place, cell in enumerate(row.cells) if cell.low is not None} > {0, 1}
 
 
 @pytest.mark.slow
@@ -102,13 +123,13 @@ def told(table: Table) -> str:
 def test_caption_shows_number_of_scored_questions(filled: dict[str, Store], store: Store) -> None:
     common, each = (told(made(filled, "genexam:table2", on=on)) for on in ("common", "all"))
     assert "64 of its 80 questions scored" in common
-    assert "; all painters on the same questions;" in common
+    assert "; all painters on the same questions." in common
     assert "74 to 80 of its 80 questions scored" in each
-    assert "; each painter on its own questions;" in each
+    assert "; each painter on its own questions." in each
     synthetic.fill(store, "genexam", painters=1, questions=8, faults=False)
     whole = build(find("genexam:table2"), store)
     asked = "judge fake/judge (not examined), reading careful"
-    assert told(whole).startswith(f"This store: exam genexam, 8 questions, {asked}; [low")
+    assert told(whole).startswith(f"This store: exam genexam, 8 questions, {asked}.")
     store.write(lambda connection: connection.exec_driver_sql("DELETE FROM markings WHERE id > '4'"))
     left = len(_scored_questions(store))
     assert 0 < left < 8
@@ -130,7 +151,7 @@ def test_rows_that_differ_from_paper_setup_are_footnoted(filled: dict[str, Store
         "reading careful instead of paper",
         "variant release instead of paper",
         "no reasoning_effort=low",
-        "prompts in another wording (0123)",
+        "prompts in another wording",
         "64 questions where the paper has 1000",
     ):
         assert words in footnote
@@ -238,7 +259,7 @@ def test_each_setup_of_one_judge_has_its_own_row(store: Store) -> None:
             footnote = table.footnotes[note - 1]
             assert (f"reasoning_effort={effort} instead of low" in footnote) == (effort != "low")
             assert ("reference=none instead of image" in footnote) == (reference == "none")
-            assert "prompts in another wording (0123); 13 questions where the paper has 1000" in footnote
+            assert "prompts in another wording; 13 questions where the paper has 1000" in footnote
     few = build(find("genexam:table4"), store, TableChoice(which={"judges": ["openai/gpt-5?reasoning_effort=low"]}))
     assert {line.label.rpartition("=")[2] for line in own(few)} == {"low"}
     few = build(find("genexam:table4"), store, TableChoice(which={"options": {"reference": "none"}}))

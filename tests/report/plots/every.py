@@ -39,6 +39,7 @@ FEW = {"genexam": 3, "mmmg": 3, "worldgenbench": 2, "fepbench": 4, "aibench": 2}
 """Questions of the three painters."""
 JUDGES = ("openai/gpt-5", "gemini/gemini-2.5-pro", "ocr")
 EXAMS = {
+    "overall": "genexam", "difference": "genexam",
     "categories": "genexam", "heatmap": "genexam", "profile": "fepbench", "levels": "mmmg", "distribution": "fepbench",
     "failures": "mmmg", "cost": "genexam", "judges": "genexam", "by-judge": "genexam", "people": "mmmg",
     "drawings": "genexam", "atoms": "fepbench", "if-re": "fepbench", "panels": "fepbench", "regimes": "fepbench",

@@ -85,10 +85,10 @@ def test_fepbench_shows_figure_1c_and_table_5() -> None:
     with shared("published", "fepbench.csv").open(encoding="utf-8", newline="") as file:
         table = [row for row in csv.DictReader(file) if row["table"] == "Table 5"]
     sizes = {row["category"]: float(row["value"]) for row in table if row["metric"] == "N"}
-    # Eight figures of the sample where the paper has 1,300: its shares.
+    # Twelve figures of the sample where the paper has 1,300: its shares.
     for group, row, printed in zip(panel.groups, panel.rows, panel.printed, strict=True):
-        assert printed == pytest.approx(8 * sizes[f"{group} / {row}"] / 1300)
-    assert sum(value for (value,) in panel.values) == 8
+        assert printed == pytest.approx(12 * sizes[f"{group} / {row}"] / 1300)
+    assert sum(value for (value,) in panel.values) == 12
     for role in ("instruction", "reasoning"):
         atoms = titled(found, f"{role.capitalize()} atoms")
         totals = {row["category"]: float(row["value"]) for row in table if row["metric"] == f"mean_{role}_atoms_total"}
@@ -115,7 +115,7 @@ def test_worldgenbench_shows_both_domains_with_breakdowns() -> None:
         "Domains", "Items of a checklist", "Humanities: continents", "Nature: disciplines",
     ]  # fmt: skip
     domains = titled(found, "Domains")
-    assert domains.printed == pytest.approx((8 * 732 / 1072, 8 * 340 / 1072))
+    assert domains.printed == pytest.approx((12 * 732 / 1072, 12 * 340 / 1072))
 
 
 @pytest.mark.slow

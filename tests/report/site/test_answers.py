@@ -12,6 +12,7 @@ from limner.store import Store
 from tests.browser import expect
 from tests.report.site.reading import parts
 from tests.report.site.visiting import Browser
+from tests.report.tables import synthetic
 from tests.scoring.compare.desk import Desk
 
 EXAM = "sample/genexam"
@@ -87,7 +88,7 @@ def test_answer_for_controls_only_and_for_single_painter(store: Store, tmp_path:
     put(desk, "control/blank", [], 0)
     build(tmp_path / "out", store=store, images=False)
     words, _, _ = said(tmp_path / "out")
-    assert words.startswith("Only controls were examined: control/reference gets 100.0 strict [")
+    assert words.startswith("control/reference gets 100.0 strict [")
     put(desk, "mine", [1])
     build(tmp_path / "out", store=store, images=False)
     words, sure, _ = said(tmp_path / "out")
@@ -130,3 +131,20 @@ def test_pages_with_scores_show_lenient_judge_warning(store: Store, tmp_path: Pa
     ):  # fmt: skip
         page = browser.open(file, after)
         expect(page.get_by_text("This judge passes wrong drawings: another question's drawing")).to_have_count(1)
+
+
+def test_first_page_has_costs_controls_and_the_best_and_worst_drawings(store: Store, tmp_path: Path) -> None:
+    synthetic.fill(store, "genexam", painters=2, questions=12, controls=("control/reference",), faults=False)
+    build(tmp_path / "out", store=store, images=False)
+    (site,) = parts(tmp_path / "out" / "data", "site")
+    (exam,) = site["exams"]
+    answer, rows = exam["answer"], [painter["row"] for painter in exam["painters"]]
+    assert [rows[row["p"]] for row in answer["rows"]][-1] == "control/reference"
+    assert answer["rows"][0]["cost"] == pytest.approx(0.21)
+    assert len(answer["drawn"]["drawings"]) == 3
+    assert len(answer["best"]) == len(answer["worst"]) == 4
+    assert min(one["met"] for one in answer["best"]) >= max(one["met"] for one in answer["worst"])
+    assert {rows[one["p"]] for one in (*answer["best"], *answer["worst"])} <= {rows[0], rows[1]}
+    page = (tmp_path / "out" / "exams" / "genexam" / "index.html").read_text("utf-8")
+    linked = [name for name in ("judges", "compare", "differences", "failures") if f'"{name}.html"' in page]
+    assert linked == ["judges", "compare"], "pages without content are not linked"

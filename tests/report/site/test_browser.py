@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from limner.report.site import build
 from tests.browser import comes, expect
+from tests.cli.invoke import limner
 from tests.report.site.conftest import Site
 from tests.report.site.reading import keys, parts
 from tests.report.site.visiting import Browser, faint, overflow, unnamed
@@ -201,7 +204,7 @@ def test_keyboard_navigates_from_first_page_to_reason(browser: Browser, site: Si
     page.keyboard.press("Enter")
     page.wait_for_url("**/question.html**")
     page.locator("article.drawing").first.wait_for()
-    walk("Marks and reasons")
+    walk("Look closer")
     page.keyboard.press("Enter")
     page.locator("dialog[open]").wait_for()
     expect(page.locator("dialog .criteria")).to_contain_text("seen:")
@@ -219,7 +222,7 @@ def test_graph_shows_found_and_missing_parts(browser: Browser, site: Site) -> No
     page.locator(".graph .node").first.wait_for()
     assert page.locator(".graph .node.plain").count() == page.locator(".graph .node").count() > 0
     key = next(iter(keys(site.data("mmmg")).values()))
-    page.locator("article.drawing").first.get_by_role("button", name="Marks and reasons").click()
+    page.locator("article.drawing").first.get_by_role("button", name="Look closer").click()
     page.locator("dialog[open] .graph").wait_for()
     drawing = page.evaluate("new URLSearchParams(location.hash.slice(1)).get('d')")
     assert drawing
@@ -277,3 +280,31 @@ def test_unknown_url_is_reported_and_loads_no_data(browser: Browser, site: Site,
     loaded = page.evaluate("[...document.scripts].map((one) => one.src)")
     assert not any("site.js" in src for src in loaded)
     browser.complaints[:] = [what for what in browser.complaints if "nothing-here" not in what]
+
+
+def test_question_page_shows_reasons_and_pictures_of_equal_width(browser: Browser, site: Site) -> None:
+    page = visit(browser, site, "question", width=1440)
+    card = page.locator("article.drawing").first
+    expect(card.locator(".verdicts .why").first).to_be_visible()
+    reference, drawing = (page.locator(one).first.bounding_box() for one in (".still", "article.drawing .look"))
+    assert abs(reference["width"] - drawing["width"]) < 40
+    assert reference["x"] + reference["width"] <= drawing["x"]
+
+
+def test_next_question_is_the_next_drawn_one(browser: Browser, tmp_path: Path) -> None:
+    drawn = ("--ids", "Sample_Biology_1,Sample_Chemistry_1", "--painter", "control/reference")
+    limner("draw", "sample/genexam", *drawn, "--store", tmp_path / "store")
+    build(tmp_path / "out", store=tmp_path / "store", images=False)
+    folder = tmp_path / "out" / "exams" / "sample-genexam"
+    page = browser.open(folder / "question.html", f"#q={keys(folder / 'data')['Sample_Biology_1']}")
+    page.get_by_text("Next question").click()
+    page.locator("h1", has_text="Sample_Chemistry_1").wait_for()
+    expect(page.locator(".neighbours")).to_contain_text("2 of 2 drawn")
+
+
+def test_lists_show_pictures_and_prompts(browser: Browser, site: Site) -> None:
+    for kind in ("questions", "differences", "failures"):
+        page = visit(browser, site, kind)
+        first = page.locator("tbody .listed").first
+        assert len(first.locator(".clip").inner_text()) > 20
+        expect(first.locator("img, .nopic")).to_have_count(1)

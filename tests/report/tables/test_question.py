@@ -16,6 +16,7 @@ def body(**fields: Any) -> dict[str, Any]:
         "prompt": "Draw a [red] thing.",
         "tags": {"subject": "Art"},
         "reference": None,
+        "reference_path": None,
         "criteria": [{"id": "point/1", "text": "Is it [red]?", "kind": "point", "top": 1, "weight": 0.25}],
         "drawings": [],
         "markings": [],
@@ -24,7 +25,15 @@ def body(**fields: Any) -> dict[str, Any]:
 
 
 def drawing(**fields: Any) -> dict[str, Any]:
-    return {"painter": "mine", "image": None, "width": None, "height": None, "fault": None, "detail": None} | fields
+    return {
+        "painter": "mine",
+        "image": None,
+        "path": None,
+        "width": None,
+        "height": None,
+        "fault": None,
+        "detail": None,
+    } | fields
 
 
 def marking(**fields: Any) -> dict[str, Any]:
@@ -49,13 +58,15 @@ def test_question_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Draw a [red] thing." in out
     assert "subject: Art" in out
     assert "reference image: absent" in out
-    assert "reference image: abcdefabcdef" in printed(capsys, reference="abcdef" * 10)
+    assert "reference image: image abcdefabcdef" in printed(capsys, reference="abcdef" * 10)
+    assert "reference image: /ab.png" in printed(capsys, reference="abcdef" * 10, reference_path="/ab.png")
 
 
 def test_drawings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     made = drawing(image="f" * 64, width=8, height=9)
     failed = drawing(painter="[other]", fault="refusal", detail="no [way]")
-    out = printed(capsys, drawings=[made, failed, drawing(painter="third")])
+    out = printed(capsys, drawings=[made, failed, drawing(painter="third"), {**made, "path": "/store/ff/ff.png"}])
+    assert "drawing by mine: 8 x 9, /store/ff/ff.png" in out
     assert "drawing by mine: 8 x 9, image ffffffffffff" in out
     assert "drawing by [other]: refusal: no [way]" in out
     assert "drawing by third: imported" in out

@@ -23,7 +23,7 @@ from limner.running.merge_tables import RULES
 from limner.running.repair import verify
 from limner.store import Store
 from limner.store.records import load_drawings
-from limner.store.schema import drawings, markings, metadata
+from limner.store.schema import VERSION, drawings, markings, metadata
 from tests.running.merging.made import dump, images, make_whole, split, standings
 from tests.store.openers import KILL_STEPS, set_version
 from tests.support import picture
@@ -164,8 +164,8 @@ def test_result_replaces_fault_in_either_direction(whole: Store, tmp_path: Path)
 def test_a_store_of_another_version_is_refused(tmp_path: Path, other: str) -> None:
     for name in ("source", "target"):
         Store(tmp_path / name).close()
-    set_version(str(tmp_path / other), "2")
-    with pytest.raises(StoreError, match=rf"{other} has version 2, and this Limner reads only version"):
+    set_version(str(tmp_path / other), str(VERSION + 1))
+    with pytest.raises(StoreError, match=rf"{other} has version {VERSION + 1}, and this Limner reads only version"):
         merge(str(tmp_path / "target"), [str(tmp_path / "source")])
 
 

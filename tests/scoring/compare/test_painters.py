@@ -120,8 +120,8 @@ def test_needed_questions_are_counted_in_whole_clusters(store: Store) -> None:
     desk = Desk(store, "sample/fepbench")
     fill(desk, skills={"one": 0.5, "two": 0.6})
     (pair,) = compared(desk, score="if").pairs
-    assert len(desk.exam.questions) == 16
-    assert pair.difference.n == 8
+    assert len(desk.exam.questions) == 24
+    assert pair.difference.n == 12
     assert pair.needed.value is not None
     assert pair.needed.value % 2 == 0
 

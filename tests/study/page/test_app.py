@@ -127,6 +127,8 @@ def test_unknown_links_are_not_found_and_rate_limited(store: Store, pilot: Any) 
         for path in ("/r/x", f"/r/{new_token()}", f"/admin/{new_token()}", f"/join/{new_token()}", "/", "/r/", "/api"):
             assert client.get(path).status_code == 404
         seen = [client.get(f"/r/{new_token()}").status_code for _ in range(40)]
+        # A rater behind the same address is not locked out.
+        assert client.get(f"/r/{first_link(pilot)[1]}").status_code == 200
     assert seen[-1] == 429
 
 
@@ -166,13 +168,16 @@ def test_pictures_share_headers_format_and_size(store: Store, pilot: Any) -> Non
             assert image.info.keys() <= {"jfif", "jfif_version", "jfif_unit", "jfif_density", "comment"}
 
 
-def test_panel_visitors_get_one_place_each_and_can_return(store: Store, pilot: Any) -> None:
-    def come(client: Any, who: str) -> Any:
-        return client.get(f"/join/{pilot.join}", params={"PROLIFIC_PID": who, "STUDY_ID": "s", "SESSION_ID": "t"})
+def test_panel_visitors_get_one_place_each_and_can_return(store: Store) -> None:
+    fill(store, "genexam", questions=5)
+    study = make(store, people=2, changes={"raters": 2})
 
-    with visitor(store) as client:
-        assert client.get(f"/join/{pilot.join}").status_code == 400
-        one, other = come(client, "p1"), come(client, "p2")
+    def come(client: Any, who: str) -> Any:
+        return client.get(f"/join/{study.join}", params={"PROLIFIC_PID": who, "STUDY_ID": "s", "SESSION_ID": "t"})
+
+    with visitor(store) as client, visitor(store) as second:
+        assert client.get(f"/join/{study.join}").status_code == 400
+        one, other = come(client, "p1"), come(second, "p2")
         assert one.url.path != other.url.path
         assert {"I agree" in one.text, "I agree" in other.text} == {True}
         assert come(client, "p3").status_code == 409
@@ -181,11 +186,18 @@ def test_panel_visitors_get_one_place_each_and_can_return(store: Store, pilot: A
         assert again.url.path.endswith("/1")
         # The page that is open elsewhere can still send what it has.
         assert client.get(one.url.path).status_code == 200
+        # Who only knows the id of another visitor does not get the place.
+        assert come(second, "p1").status_code == 403
     found = {one.body["panel"]["PROLIFIC_PID"]: one for one in load_raters(store, "pilot")}
     assert found.keys() == {"p1", "p2"}
     assert found["p1"].body["panel"] == {"PROLIFIC_PID": "p1", "STUDY_ID": "s", "SESSION_ID": "t"}
-    for token in (pilot.links["anna"], pilot.links["ben"]):
+    for token in study.links.values():
         assert token not in str(found)
+
+
+def test_panel_link_gives_no_place_of_a_named_rater(store: Store, pilot: Any) -> None:
+    with visitor(store) as client:
+        assert client.get(f"/join/{pilot.join}", params={"PROLIFIC_PID": "p1"}).status_code == 409
 
 
 def test_new_link_replaces_old_one(store: Store, pilot: Any) -> None:

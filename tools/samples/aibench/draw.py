@@ -20,6 +20,10 @@ DRAWINGS: dict[str, Callable[[], Canvas]] = {
     "Sample_2026/routeforge": sequences.routeforge,
     "Sample_2026/paperlens": vision.paperlens,
     "Sample_2026/claymesh": vision.claymesh,
+    "Sample_2025/mailsort": sequences.mailsort,
+    "Sample_2025/shelfbot": vision.shelfbot,
+    "Sample_2026/gridcast": sequences.gridcast,
+    "Sample_2026/skyweave": vision.skyweave,
 }
 
 

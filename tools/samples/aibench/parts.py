@@ -39,16 +39,16 @@ class Figure:
             self.sheet.box((left, top, right, bottom), fill, edge, 2, radius=height / 2)
         else:
             self.sheet.box((left, top, right, bottom), fill, edge, 2.2, radius=4 if sort == "block" else 12)
-        self._write((x, y), lines)
+        self.sheet.stacked((x, y), name, TYPE, gap=GAP)
 
     def taper(self, name: str, at: Point, size: tuple[float, float]) -> None:
         """An encoder: a block that narrows in the direction of the flow, from left to right."""
-        lines, (x, y), (width, height) = name.split("/"), at, size
+        (x, y), (width, height) = at, size
         left, right, tall, low = x - width / 2, x + width / 2, height / 2, height / 2 - 14
         fill, edge = TONES["block"]
         self.sheet.polygon([(left, y - tall), (right, y - low), (right, y + low), (left, y + tall)], fill, edge, 2.2)
         self._boxes[name.replace("/", " ")] = (left, y - tall + 7, right, y + tall - 7)
-        self._write((x, y), lines)
+        self.sheet.stacked((x, y), name, TYPE, gap=GAP)
 
     def stage(self, name: str, box: tuple[float, float, float, float]) -> None:
         """A dashed frame around the parts of one stage, with its name at the top."""
@@ -62,16 +62,12 @@ class Figure:
     ) -> None:
         """An arrow from one part's side (``l``, ``r``, ``t``, ``b``) to another's; `shift` slides its ends."""
         first, last = self._side(start, sides[0], shift[0]), self._side(end, sides[1], shift[1])
-        self.sheet.arrow([first, *via, last], INK, 2.2, head=11)
+        with self.sheet.part(f"{start} → {end}"):
+            self.sheet.arrow([first, *via, last], INK, 2.2, head=11)
 
     def note(self, at: Point, text: str, anchor: str = "mm") -> None:
         """Words beside an arrow."""
         self.sheet.label(at, text, TYPE, BLUE, anchor)
-
-    def _write(self, at: Point, lines: Sequence[str]) -> None:
-        top = at[1] - GAP * (len(lines) - 1) / 2
-        for number, line in enumerate(lines):
-            self.sheet.label((at[0], top + GAP * number), line, TYPE)
 
     def _side(self, name: str, side: str, shift: float) -> Point:
         left, top, right, bottom = self._boxes[name]

@@ -98,3 +98,44 @@ def routeforge() -> Canvas:
     figure.link("Router", "Weighted Sum", "bb", [(192, 338), (460, 338), (460, 240), (512, 240)], (0, -28))
     figure.note((322, 356), "Gate Weights")
     return figure.sheet
+
+
+def mailsort() -> Canvas:
+    """A letter is read, its address matched, and a belt chosen; doubtful ones go to people."""
+    figure = Figure(640, 340)
+    figure.stage("Reading", (150, 30, 430, 150))
+    figure.stage("Sorting", (230, 176, 626, 322))
+    figure.part("Letter/Scan", (72, 100), "data", (100, 62))
+    figure.part("Text/Finder", (222, 100), size=(110, 58))
+    figure.part("Address/Reader", (354, 100), size=(124, 58))
+    figure.part("Belt/Chooser", (552, 258), "head", (116, 62))
+    figure.part("Street/Index", (314, 258), size=(116, 62))
+    figure.part("Human/Desk", (552, 100), "loss", (104, 62))
+    figure.link("Letter Scan", "Text Finder")
+    figure.link("Text Finder", "Address Reader")
+    figure.link("Address Reader", "Street Index", "bt", shift=(-20, 20))
+    figure.link("Street Index", "Belt Chooser")
+    figure.link("Belt Chooser", "Human Desk", "tb")
+    figure.note((562, 153), "Doubtful", "lm")
+    return figure.sheet
+
+
+def gridcast() -> Canvas:
+    """The load of a power grid from weather and calendar, corrected by its last error."""
+    figure = Figure(640, 360)
+    figure.stage("Encoding", (156, 30, 330, 240))
+    figure.part("Weather/Report", (76, 92), "data", (108, 62))
+    figure.part("Calendar", (76, 186), "data", (108, 46))
+    figure.taper("Weather/Encoder", (244, 98), (124, 84))
+    figure.taper("Calendar/Encoder", (244, 190), (124, 84))
+    figure.part("Gated/Mixer", (412, 142), size=(110, 62))
+    figure.part("Load/Forecast", (556, 142), "head", (116, 62))
+    figure.part("Error/Memory", (412, 302), "loss", (110, 62))
+    figure.link("Weather Report", "Weather Encoder")
+    figure.link("Calendar", "Calendar Encoder")
+    figure.link("Weather Encoder", "Gated Mixer", "rt", [(412, 98)])
+    figure.link("Calendar Encoder", "Gated Mixer", "rb", [(390, 190)], (0, -22))
+    figure.link("Gated Mixer", "Load Forecast")
+    figure.link("Load Forecast", "Error Memory", "br", [(556, 302)])
+    figure.link("Error Memory", "Gated Mixer", "tb", shift=(20, 20))
+    return figure.sheet

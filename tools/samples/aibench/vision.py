@@ -34,8 +34,7 @@ def leafscan() -> Canvas:
     figure.link("Pseudo Labels", "Consistency Loss", "bt")
     sheet.dashes([(406, 298), (406, 168)], GREY, 2.2)
     sheet.arrow([(406, 176), (406, 154)], GREY, 2.2, head=11)
-    figure.note((470, 214), "Moving")
-    figure.note((470, 236), "Average")
+    sheet.stacked((470, 225), "Moving/Average", 16, BLUE, 22)
     return sheet
 
 
@@ -121,3 +120,42 @@ def claymesh() -> Canvas:
     figure.link("Render Loss", "Shape Codebook", "lb", [(348, 306)], (-18, 0))
     figure.note((398, 290), "Update")
     return sheet
+
+
+def shelfbot() -> Canvas:
+    """A camera and a stock list guide a gripper; what it felt corrects the next grasp."""
+    figure = Figure(640, 360)
+    figure.stage("Seeing", (150, 24, 330, 250))
+    figure.part("Shelf/Camera", (74, 88), "data", (108, 62))
+    figure.part("Stock/List", (74, 196), "data", (100, 62))
+    figure.taper("Object/Detector", (240, 88), (124, 84))
+    figure.part("Item/Matcher", (240, 200), size=(116, 62))
+    figure.part("Grasp/Planner", (430, 142), size=(116, 62))
+    figure.part("Robot/Arm", (566, 142), "head", (96, 62))
+    figure.part("Touch/Sensor", (566, 302), "loss", (110, 62))
+    figure.link("Shelf Camera", "Object Detector")
+    figure.link("Stock List", "Item Matcher")
+    figure.link("Object Detector", "Item Matcher", "bt")
+    figure.link("Item Matcher", "Grasp Planner", "rb", [(430, 200)])
+    figure.link("Grasp Planner", "Robot Arm")
+    figure.link("Robot Arm", "Touch Sensor", "bt")
+    figure.link("Touch Sensor", "Grasp Planner", "lb", [(400, 302)], (0, -30))
+    return figure.sheet
+
+
+def skyweave() -> Canvas:
+    """Three bands of a satellite picture become one map of land use."""
+    figure = Figure(640, 360)
+    figure.stage("Aligning", (150, 24, 316, 336))
+    for row, band in enumerate(("Red/Band", "Green/Band", "Infrared/Band")):
+        figure.part(band, (74, 84 + row * 98), "data", (108, 62))
+    figure.part("Band/Aligner", (232, 182), size=(116, 70))
+    for band, shift in (("Red Band", -20), ("Green Band", 0), ("Infrared Band", 20)):
+        figure.link(band, "Band Aligner", shift=(0, shift))
+    figure.part("Patch/Mixer", (392, 182), size=(104, 62))
+    figure.part("Land/Classifier", (554, 182), "head", (124, 62))
+    figure.part("Land/Map", (554, 306), "data", (96, 62))
+    figure.link("Band Aligner", "Patch Mixer")
+    figure.link("Patch Mixer", "Land Classifier")
+    figure.link("Land Classifier", "Land Map", "bt")
+    return figure.sheet

@@ -20,6 +20,10 @@ DRAWINGS: dict[str, Callable[[], Canvas]] = {
     "Sample_Geography_3": earth.subduction,
     "Sample_Biology_1": life.mitosis,
     "Sample_Biology_2": life.alveolus,
+    "Sample_Physics_4": physics.laser,
+    "Sample_Geography_4": earth.atmosphere,
+    "Sample_Biology_3": life.synapse,
+    "Sample_Biology_4": life.stomata,
 }
 
 

@@ -47,7 +47,8 @@ def _plant(sheet: Canvas) -> None:
     for x, depth in ((70, 238), (122, 268), (150, 232)):
         for turn in (-1, 0, 1):
             end = (x + 24 * turn, depth - 26 * abs(turn))
-            sheet.line(smooth([(x, 130), (x + 6 * turn, 180), end]), "#e6d3b3", 2)
+            with sheet.part("roots"):
+                sheet.line(smooth([(x, 130), (x + 6 * turn, 180), end]), "#e6d3b3", 2)
 
 
 def _stones(sheet: Canvas) -> None:
@@ -78,7 +79,8 @@ def breezes() -> Canvas:
     _coast(sheet, 322, "#33415c")
     sheet.label((14, 24), "(a)", 19, anchor="lm")
     sheet.label((96, 24), "Day", 22, anchor="lm")
-    sheet.ellipse((400, 42), 24, fill="#fbd24e", outline="#e0a526")
+    with sheet.part("sun"):
+        sheet.ellipse((400, 42), 24, fill="#fbd24e", outline="#e0a526")
     _wind(sheet, 0, RED, BLUE, seaward=False)
     sheet.label((240, 188), "Sea breeze", 19)
     sheet.label((14, 346), "(b)", 19, "#f2f4f8", "lm")
@@ -124,7 +126,8 @@ def subduction() -> Canvas:
     sheet.polygon([(0, 118), (386, 118), (340, 150), (300, 196), (0, 196)], _SEA, None)
     sheet.polygon(_CONTINENT, _LAND, INK, 1.6)
     sheet.polygon(_PLATE, "#6f7f8f", INK, 1.6)
-    sheet.polygon(_VENT, RED, None)
+    with sheet.part("magma"):
+        sheet.polygon(_VENT, RED, None)
     for x, y, size in ((444, 40, 14), (460, 27, 17), (482, 19, 13)):
         sheet.ellipse((x, y), size, fill="#c3cad1", outline=None)
     sheet.arrow([(30, 172), (120, 172)], "white", 4, head=15)
@@ -150,3 +153,37 @@ _CONTINENT: list[Point] = [
 _VENT: list[Point] = [
     (432, 60), (444, 58), (456, 60), (449, 120), (448, 250), (470, 282), (444, 300), (416, 282), (440, 250), (439, 120),
 ]  # fmt: skip
+
+
+def atmosphere() -> Canvas:
+    """The layers of the air from the ground to space, with what happens in each."""
+    sheet = Canvas(460, 640)
+    layers = (
+        (0, 150, "#14213d", "Thermosphere"),
+        (150, 290, "#2f4a7d", "Mesosphere"),
+        (290, 440, "#5f8fc7", "Stratosphere"),
+        (440, 600, "#a9d0f0", "Troposphere"),
+    )
+    for top, bottom, fill, _ in layers:
+        sheet.box((0, top, 290, bottom), fill, None)
+    sheet.box((0, 600, 290, 640), _GRASS, None)
+    for x, y in ((70, 30), (150, 70), (230, 40)):
+        sheet.dot((x, y), 1.8, "white")
+    with sheet.part("aurora"):
+        for x in range(40, 250, 14):
+            sheet.line(smooth([(x, 130.0), (x + 6, 110.0), (x - 2, 92.0)]), "#7fe0a8", 4)
+    with sheet.part("meteor"):
+        sheet.line([(60, 180), (150, 240)], "#ffd54a", 4)
+        sheet.dot((152, 242), 7, "#f08c00")
+    with sheet.part("ozone layer"):
+        sheet.line([(0, 360), (290, 360)], "#c9f0ff", 8)
+    for dx in (-26, 0, 26):
+        sheet.ellipse((130 + dx, 520), 26, 18, "white", None)
+    for top, bottom, _, name in layers:
+        sheet.label((302, (top + bottom) / 2 + (18 if name == "Stratosphere" else 0)), name, 19, anchor="lm")
+    sheet.callout((302, 118), "Aurora", (238, 112), 18, anchor="lm")
+    sheet.callout((302, 262), "Meteor", (158, 242), 18, anchor="lm")
+    sheet.callout((302, 346), "Ozone layer", (270, 360), 18, anchor="lm")
+    sheet.callout((302, 566), "Clouds", (160, 524), 18, anchor="lm")
+    sheet.label((145, 620), "Ground", 19)
+    return sheet

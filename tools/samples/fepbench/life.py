@@ -44,7 +44,8 @@ def _metaphase(sheet: Canvas, center: Point) -> None:
     sheet.ellipse(center, 108, fill=_CELL, outline=_RIM, width=3)
     for place in (-54, -18, 18, 54):
         for side in (-1, 1):
-            sheet.line([(x + 92 * side, y), (x, y + place)], "#9a9fa5", 1.6)
+            with sheet.part("spindle fibres"):
+                sheet.line([(x + 92 * side, y), (x, y + place)], "#9a9fa5", 1.6)
     for side in (-1, 1):
         sheet.dot((x + 92 * side, y), 6, "#4f7f3f")
     for place, color in ((-54, RED), (-18, BLUE), (18, RED), (54, BLUE)):
@@ -58,7 +59,8 @@ def _anaphase(sheet: Canvas, center: Point) -> None:
     for place, color in ((-48, RED), (-16, BLUE), (16, RED), (48, BLUE)):
         for side in (-1, 1):
             near = (x + 44 * side, y + place * 0.8)
-            sheet.line([(x + 106 * side, y), near], "#9a9fa5", 1.6)
+            with sheet.part("spindle fibres"):
+                sheet.line([(x + 106 * side, y), near], "#9a9fa5", 1.6)
             arm = [(near[0] - 16 * side, near[1] - 9), near, (near[0] - 16 * side, near[1] + 9)]
             sheet.line(arm, color, 5)
     for side in (-1, 1):
@@ -106,7 +108,8 @@ def alveolus() -> Canvas:
     _vessel(sheet, 382)
     sheet.label((220, 150), "Alveolus", 22)
     sheet.label((268, 30), "Air", 20, anchor="lm")
-    sheet.arrow([(150, 288), (150, 424)], BLUE, 4, head=16)
+    with sheet.part("arrow of oxygen"):
+        sheet.arrow([(150, 288), (150, 424)], BLUE, 4, head=16)
     sheet.label((150, 264), "Oxygen", 19)
     sheet.arrow([(284, 424), (284, 288)], "#6b4a2f", 4, head=16)
     sheet.label((284, 264), "Carbon dioxide", 19)
@@ -126,3 +129,44 @@ def _vessel(sheet: Canvas, top: float) -> None:
     for x, fill in ((32, "#7c3f6b"), (190, "#7c3f6b"), (322, "#c2352b"), (400, "#c2352b")):
         sheet.ellipse((x, middle), 27, 15, fill=fill, outline="#5f1f28", width=1.6)
         sheet.ellipse((x, middle), 11, 5, fill="#a8505f", outline=None)
+
+
+def synapse() -> Canvas:
+    """The gap between two nerve cells, crossed by a messenger substance."""
+    sheet = Canvas(440, 600)
+    sheet.polygon(smooth([(180, 0), (176, 90), (90, 150), (80, 250), (360, 250), (350, 150), (264, 90), (260, 0)]),
+                  "#f6e0b5", _RIM, 3)  # fmt: skip
+    sheet.box((60, 372, 380, 470), "#dcefdc", "#2e8540", 3, radius=12)
+    with sheet.part("vesicles"):
+        for x, y in ((140, 180), (200, 170), (260, 180), (300, 210), (170, 216)):
+            sheet.ellipse((x, y), 18, fill="#d7e8f7", outline=BLUE)
+    for x in (150, 210, 270):
+        sheet.box((x - 12, 354, x + 12, 384), "#c2352b", INK, 1.6)
+    with sheet.part("arrow of the messenger"):
+        sheet.arrow([(220, 262), (220, 344)], INK, 4, head=16)
+    sheet.label((170, 40), "Axon", 20, anchor="rm")
+    sheet.callout((352, 120), "Vesicle", (302, 204), 19)
+    sheet.label((110, 306), "Synaptic cleft", 19)
+    sheet.callout((320, 330), "Receptor", (276, 362), 19, anchor="lm")
+    sheet.label((220, 430), "Next nerve cell", 20)
+    sheet.label((236, 290), "Messenger", 19, anchor="lm")
+    return sheet
+
+
+def stomata() -> Canvas:
+    """A pore of a leaf, open and closed, one above the other."""
+    sheet = Canvas(440, 640)
+    for top, mark, name, gap in ((0, "(a)", "Open", 34.0), (320, "(b)", "Closed", 6.0)):
+        sheet.box((0, top, 440, top + 316), "#eef6da" if top else "#f4fae8", None)
+        sheet.label((14, top + 26), mark, 19, anchor="lm")
+        sheet.label((120, top + 26), name, 22)
+        with sheet.part("guard cells"):
+            for side in (-1, 1):
+                sheet.ellipse((220 + side * (gap + 26), top + 170), 34, 96, "#7cb66b", "#4d7f3f", 3)
+        sheet.label((60, top + 170), "Guard cell", 18, anchor="mm")
+    with sheet.part("arrows of water vapour"):
+        for x in (208, 232):
+            sheet.arrow([(x, 220), (x, 90)], BLUE, 4, head=15)
+    sheet.callout((356, 84), "Water vapour", (236, 130), 18, anchor="ms")
+    sheet.callout((372, 240), "Pore", (226, 200), 18, anchor="lm")
+    return sheet

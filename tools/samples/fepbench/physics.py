@@ -24,11 +24,13 @@ def refraction() -> Canvas:
         polar(hit, 250, -90 + incidence),
         polar(hit, 260, 90 - refracted),
     )
-    for path, color in (([start, hit], RED), ([hit, back], ORANGE), ([hit, on], BLUE)):
+    rays = (("incident", [start, hit], RED), ("reflected", [hit, back], ORANGE), ("refracted", [hit, on], BLUE))
+    for name, path, color in rays:
         (x0, y0), (x1, y1) = path
         middle = (x0 + (x1 - x0) * 0.56, y0 + (y1 - y0) * 0.56)
-        sheet.arrow([path[0], middle], color, 4, head=18)
-        sheet.line(path, color, 4)
+        with sheet.part(f"{name} ray"):
+            sheet.arrow([path[0], middle], color, 4, head=18)
+            sheet.line(path, color, 4)
     sheet.line(bow(hit, 62, 62, -90 - incidence, -90), RED, 2)
     sheet.line(bow(hit, 84, 84, 90 - refracted, 90), BLUE, 2)
     sheet.dot(hit, 5)
@@ -57,7 +59,8 @@ def states_of_matter() -> Canvas:
         sheet.line([(442 + x - 18, y + 8), (442 + x - 32, y + 14)], GREY, 2)
         sheet.line([(442 + x - 16, y + 15), (442 + x - 28, y + 21)], GREY, 2)
     for left, word in ((116, "Melting"), (330, "Boiling")):
-        sheet.arrow([(left + 10, 262), (left + 190, 262)], RED, 3, head=14)
+        with sheet.part("arrows between the panels"):
+            sheet.arrow([(left + 10, 262), (left + 190, 262)], RED, 3, head=14)
         sheet.label((left + 100, 290), word, 19)
     return sheet
 
@@ -88,7 +91,8 @@ def solar_cell() -> Canvas:
     for top, bottom, fill, _ in layers:
         sheet.box((40, top, 330, bottom), fill, INK, 1.4)
     for x in (84, 172, 260):
-        sheet.box((x, 134, x + 26, 166), "#8a94a0", INK, 1.4)
+        with sheet.part("bars of the front contact"):
+            sheet.box((x, 134, x + 26, 166), "#8a94a0", INK, 1.4)
     sheet.line([(41, 214), (329, 214)], RED, 3.4)
     for x in (52, 100, 148):
         sheet.arrow([(x - 30, 44), (x + 14, 118)], _SUN, 4, head=15)
@@ -112,3 +116,25 @@ def _circuit(sheet: Canvas) -> None:
     sheet.label((560, 276), "Lamp", 19, anchor="rm")
     sheet.arrow([(404, 98), (520, 98)], BLUE, 3, head=13)
     sheet.label((462, 78), "Electrons", 19)
+
+
+def laser() -> Canvas:
+    """A laser: a medium between two mirrors, pumped from above, with a beam that leaves to the right."""
+    sheet = Canvas(640, 360)
+    sheet.box((150, 150, 450, 210), "#f8d9d5", INK, 2)
+    sheet.box((86, 130, 102, 230), "#8a94a0", INK, 2)
+    sheet.box((498, 130, 508, 230), "#d9dee4", INK, 2)
+    with sheet.part("light between the mirrors"):
+        sheet.arrow([(104, 180), (496, 180)], RED, 3, head=14, both=True)
+    with sheet.part("arrows of the pump"):
+        for x in (210, 300, 390):
+            sheet.arrow([(x, 88), (x, 146)], ORANGE, 4, head=15)
+    with sheet.part("beam"):
+        sheet.arrow([(512, 180), (618, 180)], RED, 6, head=22)
+    sheet.label((300, 70), "Pump light", 20)
+    sheet.callout((300, 262), "Gain medium", (300, 204), 20, anchor="ma")
+    sheet.callout((94, 274), "Full mirror", (94, 224), 19, anchor="ma")
+    sheet.callout((503, 274), "Half mirror", (503, 224), 19, anchor="ma")
+    sheet.label((574, 146), "Laser beam", 19)
+    sheet.label((300, 165), "Stimulated emission", 16)
+    return sheet

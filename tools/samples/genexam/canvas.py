@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 from PIL import Image, ImageDraw
 
@@ -20,23 +23,84 @@ GREEN = "#2e8540"
 ORANGE = "#d9822b"
 
 
+@dataclass(frozen=True)
+class Damage:
+    """What is drawn wrongly on purpose.
+
+    Attributes:
+        texts: Label -> what is written in its place.
+        erased: Whether no label is written at all.
+        missing: The part that is left out.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    erased: bool = False
+    missing: str | None = None
+
+
+_damage: ContextVar[Damage | None] = ContextVar("damage", default=None)
+
+
+@contextmanager
+def damaged(damage: Damage) -> Iterator[None]:
+    """Damage every sheet that is started within."""
+    token = _damage.set(damage)
+    try:
+        yield
+    finally:
+        _damage.reset(token)
+
+
 class Canvas:
-    """A white sheet that keeps a list of every text written on it.
+    """A white sheet that keeps a record of what is drawn on it.
 
     All coordinates and widths are pixels of the finished picture.
 
     Attributes:
-        words: The labels in the order in which they were written.
+        places: Each label in the order of writing, with the text that was written in its place; None if none was.
+        parts: The parts that can be left out.
+        missing: The part that was left out.
+        shapes: The number of closed shapes.
     """
 
     def __init__(self, width: int, height: int, background: str = "white") -> None:
-        self.words: list[str] = []
+        self.places: list[tuple[str, str | None]] = []
+        self.parts: set[str] = set()
+        self.missing: str | None = None
+        self.shapes = 0
+        self._damage = _damage.get() or Damage()
         self._image = Image.new("RGB", (width * SCALE, height * SCALE), background)
         self._draw = ImageDraw.Draw(self._image)
 
     def finish(self) -> Image.Image:
         """The finished picture at its final size."""
         return self._image.reduce(SCALE)
+
+    @property
+    def words(self) -> list[str]:
+        """The texts written, in order."""
+        return [text for _, text in self.places if text is not None]
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Name what is drawn within; it does not reach the sheet where this part is to be missing."""
+        self.parts.add(name)
+        if name != self._damage.missing:
+            yield
+            return
+        kept = self._image, self._draw, self.shapes
+        start, self.missing = len(self.places), name
+        self._image = self._image.copy()
+        self._draw = ImageDraw.Draw(self._image)
+        yield
+        self._image, self._draw, self.shapes = kept
+        self.places[start:] = [(label, None) for label, _ in self.places[start:]]
+
+    def reword(self, label: str) -> str | None:
+        """Return what to write in the place of a label, and record it."""
+        text = None if self._damage.erased else self._damage.texts.get(label, label)
+        self.places.append((label, text))
+        return text
 
     def line(self, points: Iterable[Point], color: str = INK, width: float = 2) -> None:
         """A run of straight pieces with round corners and ends."""
@@ -59,6 +123,7 @@ class Canvas:
     ) -> None:
         """A closed shape."""
         corners = list(points)
+        self.shapes += 1
         if fill is not None:
             self._draw.polygon(_scaled(corners), fill=fill)
         if outline is not None:
@@ -74,6 +139,7 @@ class Canvas:
     ) -> None:
         """An upright rectangle (left, top, right, bottom), with rounded corners where `radius` is given."""
         where = tuple(v * SCALE for v in corners)
+        self.shapes += 1
         thick = round(width * SCALE)
         self._draw.rounded_rectangle(where, radius * SCALE, fill=fill, outline=outline, width=thick)
 
@@ -88,6 +154,7 @@ class Canvas:
     ) -> None:
         """An upright ellipse; a circle where only `rx` is given."""
         ry = rx if ry is None else ry
+        self.shapes += 1
         (x, y), thick = center, round(width * SCALE)
         where = ((x - rx) * SCALE, (y - ry) * SCALE, (x + rx) * SCALE, (y + ry) * SCALE)
         self._draw.ellipse(where, fill=fill, outline=outline, width=thick)
@@ -129,7 +196,14 @@ class Canvas:
         anchor: str = "mm",
         back: str | None = None,
     ) -> None:
-        """Writes `text` at a place; `anchor` is Pillow's, `back` a colour to clear behind the letters."""
+        """Writes a label at a place; `anchor` is Pillow's, `back` a colour to clear behind the letters."""
+        if (wording := self.reword(text)) is not None:
+            self.write(at, wording, size, color, anchor, back)
+
+    def write(
+        self, at: Point, text: str, size: int = 18, color: str = INK, anchor: str = "mm", back: str | None = None
+    ) -> None:
+        """Writes a text as it is, without a record."""
         where = (at[0] * SCALE, at[1] * SCALE)
         face = font(size * SCALE)
         if back is not None:
@@ -137,10 +211,23 @@ class Canvas:
             pad = 3 * SCALE
             self._draw.rectangle((left - pad, top - pad, right + pad, bottom + pad), fill=back)
         self._draw.text(where, text, font=face, fill=color, anchor=anchor)
-        self.words.append(text)
+
+    def stacked(self, at: Point, text: str, size: int, color: str = INK, gap: float = 20) -> None:
+        """Writes one label on several lines, centred at a place; ``/`` breaks the line."""
+        wording = self.reword(text.replace("/", " "))
+        if wording is None:
+            return
+        lines = text.split("/") if wording == text.replace("/", " ") else wording.split(" ", 1)
+        top = at[1] - gap * (len(lines) - 1) / 2
+        for number, line in enumerate(lines):
+            self.write((at[0], top + gap * number), line, size, color)
 
     def upright(self, at: Point, text: str, size: int = 18, color: str = INK) -> None:
-        """Writes `text` turned to read from bottom to top, centred at a place."""
+        """Writes a label turned to read from bottom to top, centred at a place."""
+        wording = self.reword(text)
+        if wording is None:
+            return
+        text = wording
         face = font(size * SCALE)
         left, top, right, bottom = (int(v) for v in face.getbbox(text))
         stamp = Image.new("L", (right - left + 2, bottom - top + 2), 0)
@@ -148,7 +235,6 @@ class Canvas:
         stamp = stamp.rotate(90, expand=True)
         corner = (round(at[0] * SCALE - stamp.width / 2), round(at[1] * SCALE - stamp.height / 2))
         self._image.paste(color, corner, stamp)
-        self.words.append(text)
 
     def callout(self, at: Point, text: str, target: Point, size: int = 18, anchor: str = "lm") -> None:
         """A label with a thin leader line to the thing it names; the line ends in a small spot."""

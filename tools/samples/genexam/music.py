@@ -32,9 +32,10 @@ def g_major() -> Canvas:
     for line in range(5):
         sheet.line([(24, _height(2 * line)), (615, _height(2 * line))], INK, 1.4)
     _clef(sheet, (54, _height(2)))
-    sheet.label((98, _height(8)), "♯", 40)
+    with sheet.part("sharp"):
+        sheet.write((98, _height(8)), "♯", 40)
     for base in (_height(4), _height(0)):
-        sheet.label((134, base), "4", 42, anchor="ms")
+        sheet.write((134, base), "4", 42, anchor="ms")
     places = [180.0 + 53 * i + (20 if i > 3 else 0) for i in range(8)]
     for place, step in zip(places, range(2, 10), strict=True):
         _crotchet(sheet, (place, _height(step)), up=step < 4)

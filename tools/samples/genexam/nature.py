@@ -15,7 +15,8 @@ def flower() -> Canvas:
     sheet = Canvas(640, 520)
     axis = 300.0
     _petals(sheet, axis)
-    _sepals(sheet, axis)
+    with sheet.part("sepals"):
+        _sepals(sheet, axis)
     _stamens(sheet, axis)
     _pistil(sheet, axis)
     sheet.callout((440, 60), "Stigma", (314, 128), anchor="lm")
@@ -25,7 +26,8 @@ def flower() -> Canvas:
     sheet.callout((526, 410), "Ovule", (315, 397), anchor="lm")
     sheet.callout((150, 60), "Style", (297, 166), anchor="rm")
     sheet.callout((80, 150), "Petal", (135, 230), anchor="rm")
-    sheet.callout((90, 440), "Sepal", (172, 434), anchor="rm")
+    with sheet.part("sepals"):
+        sheet.callout((90, 440), "Sepal", (172, 434), anchor="rm")
     return sheet
 
 
@@ -79,9 +81,10 @@ def water_cycle() -> Canvas:
     for x in (500, 522, 544, 566):
         sheet.line([(x - 8, 106), (x - 20, 140)], BLUE, 2.4)
     sheet.arrow([(342, 74), (438, 70)], INK, 3, head=13)
-    for x in (70, 120, 170):
-        rise = smooth([(x, 318), (x + 10, 290), (x, 262), (x + 12, 232), (x + 18, 196)])
-        sheet.arrow(rise, "#c2571a", 3, head=13)
+    with sheet.part("arrows of evaporation"):
+        for x in (70, 120, 170):
+            rise = smooth([(x, 318), (x + 10, 290), (x, 262), (x + 12, 232), (x + 18, 196)])
+            sheet.arrow(rise, "#c2571a", 3, head=13)
     sheet.label((112, 172), "Evaporation", 19)
     sheet.label((262, 138), "Condensation", 19)
     sheet.label((410, 168), "Precipitation", 19)

@@ -26,8 +26,9 @@ def parabola() -> Canvas:
     sheet.arrow([at(-2.6, 0), at(4.5, 0)])
     sheet.arrow([at(0, -5.3), at(0, 5.4)])
     _ticks(sheet, at)
-    sheet.dashes([at(1, -5.3), at(1, 5.2)], GREEN, 2.2)
-    sheet.label((at(1, -4.4)[0] + 10, at(1, -4.4)[1]), "x = 1", 19, GREEN, "lm", back="white")
+    with sheet.part("axis of symmetry"):
+        sheet.dashes([at(1, -5.3), at(1, 5.2)], GREEN, 2.2)
+        sheet.label((at(1, -4.4)[0] + 10, at(1, -4.4)[1]), "x = 1", 19, GREEN, "lm", back="white")
     curve = [at(i / 20, 3 + 2 * (i / 20) - (i / 20) ** 2) for i in range(-40, 81)]
     sheet.line(curve, BLUE, 3)
     _points(sheet, at)
@@ -67,7 +68,8 @@ def heating_curve() -> Canvas:
     sheet.arrow([at(0, -75), at(0, 190)])
     sheet.arrow([at(0, -75), at(500, -75)])
     for degrees, end in ((0, 30), (100, 212)):
-        sheet.dashes([at(0, degrees), at(end, degrees)], GREY, 1.6)
+        with sheet.part("dashed lines"):
+            sheet.dashes([at(0, degrees), at(end, degrees)], GREY, 1.6)
         sheet.line([at(-5, degrees), at(0, degrees)], INK, 2)
         sheet.label(at(-10, degrees), f"{degrees} °C", 18, anchor="rm")
     sheet.line([at(*stop) for stop in stops], RED, 3.5)
@@ -104,7 +106,8 @@ def market() -> Canvas:
     sheet.label(at(88, 20), "Demand", 18, BLUE, "lm")
     sheet.label(at(96, 94), "Supply", 18, RED, "lm")
     sheet.label(at(81, 72), "Minimum price", 18, "#a85d12", "lm")
-    sheet.arrow([at(22, 86), at(78, 86)], GREEN, 2.4, both=True)
+    with sheet.part("double arrow"):
+        sheet.arrow([at(22, 86), at(78, 86)], GREEN, 2.4, both=True)
     sheet.label(at(50, 92), "Surplus", 18, GREEN)
     return sheet
 
@@ -128,8 +131,9 @@ def timeline() -> Canvas:
             sheet.label((_year(year), 202), str(year), 15, "#5b6672")
     for year, text, y in events:
         end = y + 36 if y < 180 else y - 16
-        sheet.line([(_year(year), 180), (_year(year), end)], BLUE, 2)
-        sheet.dot((_year(year), 180), 6, BLUE)
+        with sheet.part(f"mark of {text}"):
+            sheet.line([(_year(year), 180), (_year(year), end)], BLUE, 2)
+            sheet.dot((_year(year), 180), 6, BLUE)
         sheet.label((_year(year), y), text, 16)
         sheet.label((_year(year), y + 22), str(year), 18, RED)
     return sheet

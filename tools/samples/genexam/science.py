@@ -20,7 +20,8 @@ def ethanoic_acid() -> Canvas:
     _bond(sheet, left, right)
     _bond(sheet, right, oxygen, 2)
     _bond(sheet, right, hydroxyl)
-    _bond(sheet, hydroxyl, proton)
+    with sheet.part("bond to the fourth hydrogen atom"):
+        _bond(sheet, hydroxyl, proton)
     for place, atom, color in (
         (left, "C", INK),
         (right, "C", INK),
@@ -59,11 +60,12 @@ def lamp_circuit() -> Canvas:
         [(244, 100), (350, 100)],
         [(420, 100), (500, 100), (500, 168)],
         [(500, 222), (500, 290), (336, 290)],
-        [(225, 290), (225, 375), (283, 375)],
-        [(337, 375), (395, 375), (395, 290)],
     ]
     for wire in wires:
         sheet.line(wire, INK, 2.4)
+    with sheet.part("wires of the voltmeter"):
+        sheet.line([(225, 290), (225, 375), (283, 375)], INK, 2.4)
+        sheet.line([(337, 375), (395, 375), (395, 290)], INK, 2.4)
     _battery(sheet, (220, 100))
     sheet.line([(350, 100), (420, 100)], INK, 2.4)
     for x in (350, 420):
@@ -112,8 +114,9 @@ def beam() -> Canvas:
     for x, top, bottom in ((left, 246, 328), (load, 138, 448), (right, 246, 418)):
         sheet.dashes([(x, top), (x, bottom)], GREY, 1.2, on=4, off=4)
     sheet.box((left, 116, right, 134), "#cfd8e3", INK, 2)
-    sheet.arrow([(load, 44), (load, 115)], RED, 3.2, head=14)
-    sheet.label((load + 14, 62), "12 kN", 19, RED, "lm")
+    with sheet.part("load"):
+        sheet.arrow([(load, 44), (load, 115)], RED, 3.2, head=14)
+        sheet.label((load + 14, 62), "12 kN", 19, RED, "lm")
     _supports(sheet, left, right)
     for x, text, anchor in ((left, "9 kN", "rm"), (right, "3 kN", "lm")):
         sheet.arrow([(x, 238), (x, 176)], GREEN, 3.2, head=14)

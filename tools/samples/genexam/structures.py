@@ -27,7 +27,8 @@ def pythagoras() -> Canvas:
         middle = (sum(x for x, _ in points) / 4, sum(y for _, y in points) / 4)
         sheet.label(middle, text, 24, color if color != ORANGE else "#9a5412")
     sheet.polygon([corner, side, top], "white", INK, 3)
-    sheet.line([_shift(corner, 0, -16), _shift(corner, 16, -16), _shift(corner, 16, 0)], INK, 2)
+    with sheet.part("mark of the right angle"):
+        sheet.line([_shift(corner, 0, -16), _shift(corner, 16, -16), _shift(corner, 16, 0)], INK, 2)
     sheet.label((corner[0] + 2 * unit - 8, corner[1] - 18), "4 cm", 17)
     sheet.label((corner[0] + 8, corner[1] - 1.5 * unit), "3 cm", 17, anchor="lm")
     sheet.label((430, 440), "9 + 16 = 25", 21)
@@ -51,7 +52,8 @@ def search_tree() -> Canvas:
         27: (175, 315),
     }
     for parent, child in ((45, 20), (45, 68), (20, 12), (20, 31), (68, 90), (31, 27)):
-        sheet.line([places[parent], places[child]], INK, 2.4)
+        with sheet.part(f"edge from {parent} to {child}"):
+            sheet.line([places[parent], places[child]], INK, 2.4)
     for value, place in places.items():
         sheet.ellipse(place, 27, fill="#e3effa", outline=BLUE, width=2.6)
         sheet.label(place, str(value), 23)
@@ -81,8 +83,9 @@ def process_states() -> Canvas:
         (smooth([(260, 372), (208, 326), (175, 285), (158, 242)]), "Input arrives", (112, 322)),
     ]
     for path, event, place in moves:
-        sheet.arrow(path, INK, 2.2, head=12)
-        sheet.label(place, event, 18, BLUE)
+        with sheet.part(f"arrow '{event}'"):
+            sheet.arrow(path, INK, 2.2, head=12)
+            sheet.label(place, event, 18, BLUE)
     for name, ((x, y), fill) in states.items():
         sheet.box((x - 66, y - 26, x + 66, y + 26), fill, INK, 2.2, radius=24)
         sheet.label((x, y), name, 19)

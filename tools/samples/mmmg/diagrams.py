@@ -13,14 +13,16 @@ def arc_of_a_story() -> Canvas:
     sheet.polygon([foot, peak, end], "#eef4fb", None)
     sheet.line([start, foot], BLUE, 5)
     sheet.line([foot, peak], GREEN, 5)
-    sheet.line([peak, end], ORANGE, 5)
+    with sheet.part("falling action"):
+        sheet.line([peak, end], ORANGE, 5)
     sheet.arrow([end, close], BLUE, 5, head=16)
     for place, color in ((foot, GREEN), (peak, RED), (end, ORANGE)):
         sheet.dot(place, 8, color)
     sheet.label((104, 350), "Exposition", 20)
     sheet.label((215, 195), "Rising action", 20, anchor="rm")
     sheet.label((330, 78), "Climax", 22, RED)
-    sheet.label((428, 195), "Falling action", 20, anchor="lm")
+    with sheet.part("falling action"):
+        sheet.label((428, 195), "Falling action", 20, anchor="lm")
     sheet.label((540, 350), "Resolution", 20)
     sheet.arrow([(50, 390), (590, 390)], GREY, 1.6)
     sheet.label((320, 374), "Time in the story", 16, "#5b6672")
@@ -43,8 +45,9 @@ def circular_flow() -> Canvas:
     sheet.dashes([(320, 128), (320, 404)], GREY, 2)
     sheet.arrow([(320, 398), (320, 414)], GREY, 2, head=12)
     for name, color, rx, ry, begin, finish, at in flows:
-        sheet.arrow(bow((320, 240), rx, ry, begin, finish), color, 3, head=14)
-        sheet.label(bow((320, 240), rx, ry, at, at)[0], name, 21, color, back="white")
+        with sheet.part(f"flow of {name.lower()}"):
+            sheet.arrow(bow((320, 240), rx, ry, begin, finish), color, 3, head=14)
+            sheet.label(bow((320, 240), rx, ry, at, at)[0], name, 21, color, back="white")
     sheet.label((320, 240), "pays for", 17, "#5b6672", back="white")
     return sheet
 
@@ -65,8 +68,9 @@ def control_loop() -> Canvas:
     for left, right in ((20, 92), (128, 194), (310, 338), (442, 470), (550, 628)):
         sheet.arrow([(left, row), (right, row)], INK, 2.4, head=12)
     sheet.dot((590, row), 4)
-    sheet.arrow([(590, row), (590, below), (398, below)], INK, 2.4, head=12)
-    sheet.arrow([(302, below), (110, below), (110, row + 18)], INK, 2.4, head=12)
+    with sheet.part("feedback"):
+        sheet.arrow([(590, row), (590, below), (398, below)], INK, 2.4, head=12)
+        sheet.arrow([(302, below), (110, below), (110, row + 18)], INK, 2.4, head=12)
     for name, x, y, half, fill in boxes:
         sheet.box((x - half, y - 28, x + half, y + 28), fill, INK, 2.4, radius=6)
         sheet.label((x, y), name, 19)
@@ -90,12 +94,12 @@ def number_sets() -> Canvas:
         ((424, 196, 590, 340), "#f8d9d5", RED, "Irrational numbers", (0, 0), "√2", (507, 306)),
     ]
     for corners, fill, color, name, at, member, place in rings:
-        sheet.box(corners, fill, color, 2.4, radius=18)
-        if name == "Irrational numbers":
-            sheet.label((507, 228), "Irrational", 20, color)
-            sheet.label((507, 254), "numbers", 20, color)
-        else:
-            sheet.label(at, name, 20, color)
-        if member:
-            sheet.label(place, member, 19)
+        with sheet.part(name.lower()):
+            sheet.box(corners, fill, color, 2.4, radius=18)
+            if name == "Irrational numbers":
+                sheet.stacked((507, 241), "Irrational/numbers", 20, color, 26)
+            else:
+                sheet.label(at, name, 20, color)
+            if member:
+                sheet.label(place, member, 19)
     return sheet

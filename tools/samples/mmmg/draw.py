@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tools.samples.genexam.canvas import Canvas
-from tools.samples.mmmg import diagrams, nature
+from tools.samples.mmmg import chains, diagrams, nature
 from tools.samples.redraw import draw_into, images_of, redraw
 
 IMAGES = images_of("mmmg")
@@ -20,6 +20,10 @@ DRAWINGS: dict[str, Callable[[], Canvas]] = {
     "undergraduate_Engineering_1": diagrams.control_loop,
     "undergraduate_Math_1": diagrams.number_sets,
     "PhD_Biology_1": nature.genome_editing,
+    "primaryschool_Biology_1": chains.food_chain,
+    "highschool_Physics_1": chains.steam_power,
+    "highschool_History_1": chains.state_powers,
+    "undergraduate_Biology_1": chains.gene_expression,
 }
 
 

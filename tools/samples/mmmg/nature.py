@@ -15,8 +15,9 @@ def butterfly() -> Canvas:
     """Egg, caterpillar, chrysalis, butterfly, round in a ring."""
     sheet = Canvas(600, 560)
     middle = (300.0, 275.0)
-    for begin in (-52, 42, 108, 218):
-        sheet.arrow(bow(middle, 190, 170, begin, begin + 26), GREY, 4, head=18)
+    for begin, stage in ((-52, "egg"), (42, "caterpillar"), (108, "chrysalis"), (218, "butterfly")):
+        with sheet.part(f"arrow after the {stage}"):
+            sheet.arrow(bow(middle, 190, 170, begin, begin + 26), GREY, 4, head=18)
     _egg_on_leaf(sheet, (300, 95))
     _caterpillar(sheet, (486, 275))
     _chrysalis(sheet, (300, 440))
@@ -108,10 +109,12 @@ def day_and_night() -> Canvas:
     sheet.polygon(smooth([(478, 150), (512, 146), (530, 186), (500, 214), (474, 196)], closed=True), "#3f5a45", None)
     sheet.ellipse(earth, 112, width=3)
     tilt = turned([(earth[0], earth[1] - 150), (earth[0], earth[1] + 150)], earth, 23.4)
-    sheet.dashes(tilt, RED, 3)
+    with sheet.part("axis"):
+        sheet.dashes(tilt, RED, 3)
     sheet.label((393, 224), "Day side", 18, back="#9fd0f5")
     sheet.label((503, 236), "Night side", 18, "white", back="#2c3e66")
-    sheet.label((tilt[0][0] + 12, tilt[0][1] + 8), "Axis", 20, RED, "lm")
+    with sheet.part("axis"):
+        sheet.label((tilt[0][0] + 12, tilt[0][1] + 8), "Axis", 20, RED, "lm")
     sheet.callout((580, 392), "Earth", (520, 292), 20, anchor="mt")
     return sheet
 
@@ -133,7 +136,8 @@ def states_of_matter() -> Canvas:
         sheet.label((x, 296), name, 22)
     for a, b, there, back in ((105, 320, "Melting", "Freezing"), (320, 535, "Evaporation", "Condensation")):
         middle = (a + b) / 2
-        sheet.arrow(bow((middle, 122), 78, 48, 190, 350), RED, 3, head=14)
+        with sheet.part(f"arrow of {there.lower()}"):
+            sheet.arrow(bow((middle, 122), 78, 48, 190, 350), RED, 3, head=14)
         sheet.arrow(bow((middle, 318), 78, 36, -10, -170 + 360), BLUE, 3, head=14)
         sheet.label((middle, 54), there, 20, RED)
         sheet.label((middle, 374), back, 20, BLUE)
@@ -169,9 +173,10 @@ def genome_editing() -> Canvas:
     _helix(sheet, (380, 590), 462)
     sheet.box((452, 446, 518, 478), None, GREEN, 3, radius=4)
     sheet.label((485, 508), "Homology-directed repair", 19)
-    sheet.box((452, 548, 518, 572), "#dcefdc", GREEN, 3, radius=4)
-    sheet.arrow([(485, 546), (485, 524)], GREEN, 2.4, head=10)
-    sheet.label((440, 560), "Donor template", 19, GREEN, "rm")
+    with sheet.part("donor template"):
+        sheet.box((452, 548, 518, 572), "#dcefdc", GREEN, 3, radius=4)
+        sheet.arrow([(485, 546), (485, 524)], GREEN, 2.4, head=10)
+        sheet.label((440, 560), "Donor template", 19, GREEN, "rm")
     return sheet
 
 

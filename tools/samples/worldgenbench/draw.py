@@ -20,6 +20,10 @@ DRAWINGS: dict[str, Callable[[], Canvas]] = {
     "biology_bean": science.bean,
     "chemistry_water": science.electrolysis,
     "physics_prism": science.prism,
+    "greece_acropolis": landscapes.acropolis,
+    "australia_rock": landscapes.red_rock,
+    "earth_volcano": science.volcano,
+    "physics_lever": science.lever,
 }
 
 

@@ -25,7 +25,8 @@ def blossom_picnic() -> Canvas:
     _torii(sheet, (404, 320))
     _cherry(sheet, (92, 420), [(30, 170), (84, 130), (150, 158), (60, 210), (128, 212), (8, 226), (176, 206)])
     _cherry(sheet, (584, 424), [(508, 172), (560, 134), (618, 152), (546, 214), (606, 208), (640, 196), (500, 214)])
-    _lanterns(sheet)
+    with sheet.part("lanterns"):
+        _lanterns(sheet)
     for start, end in (((100, 104), (196, 34)), ((444, 34), (548, 108))):
         sheet.line([start, end], INK, 1.6)
     sheet.box((188, 14, 452, 56), "#fffdf5", "#c23b3b", 3)
@@ -145,7 +146,8 @@ def altar() -> Canvas:
         _candle(sheet, (float(x), float(y)))
     for x in (204, 248, 392, 436):
         _skull(sheet, (float(x), 318.0))
-    _bread(sheet, (320, 404))
+    with sheet.part("bread"):
+        _bread(sheet, (320, 404))
     sheet.polygon([(194, 374), (226, 374), (221, 410), (199, 410)], "#d7eef7", "#7fa8ba", 1.6)
     sheet.polygon([(196, 384), (224, 384), (221, 409), (199, 409)], "#a8d6ea", None)
     sheet.polygon(bow((430, 410), 26, 14, 0, 180), "#b0614a", INK, 1.4)

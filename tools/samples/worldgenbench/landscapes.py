@@ -31,7 +31,8 @@ def polder() -> Canvas:
     sheet.polygon([(344, 316), (420, 316), (412, 346), (352, 346)], "#6fa8cf", None)
     sheet.dashes([(0, 236), (640, 236)], "#1f4e79", 2, on=9, off=6)
     _tulips(sheet)
-    _mill(sheet, (474, 312))
+    with sheet.part("windmill"):
+        _mill(sheet, (474, 312))
     _bicycle(sheet, (258, 186))
     sheet.label((92, 300), "North Sea", 21, "#12395c")
     sheet.label((254, 270), "Dyke", 19, "white")
@@ -112,8 +113,9 @@ def nile_dusk() -> Canvas:
         None,
     )
     sheet.box((0, 268, 640, 276), "#7f9a4f", None)
-    for x, y in ((46, 270), (84, 272), (548, 270), (592, 272), (618, 270)):
-        _palm(sheet, (float(x), float(y)), 62 if x % 4 else 74)
+    with sheet.part("palms"):
+        for x, y in ((46, 270), (84, 272), (548, 270), (592, 272), (618, 270)):
+            _palm(sheet, (float(x), float(y)), 62 if x % 4 else 74)
     sheet.box((0, 274, 640, 440), "#4f88a3", None)
     for y, left, right in (
         (290, 160, 268),
@@ -127,6 +129,7 @@ def nile_dusk() -> Canvas:
     for n, y in enumerate(range(282, 346, 10)):
         sheet.line([(214 - 34 + 4 * n, y), (214 + 34 - 4 * n, y)], "#f3cf86", 3)
     _felucca(sheet, (380, 386))
+    sheet.label((560, 390), "Nile", 22, "#dcecf4")
     bank = smooth([(0.0, 392.0), (80.0, 388.0), (150.0, 404.0), (190.0, 440.0)])
     sheet.polygon([*bank, (0, 440)], "#c79a5c", None)
     sheet.box((71, 340, 79, 412), _WOOD, None)
@@ -183,3 +186,66 @@ def _felucca(sheet: Canvas, center: Point) -> None:
     sheet.polygon([(x + 36, y), (x + 42, y - 26), (x + 58, y - 26), (x + 64, y)], "#f7f2e8", "#8a7354", 1.4)
     sheet.ellipse((x + 50, y - 34), 8, 9, "#a5744a", None)
     sheet.polygon(bow((x + 50, y - 37), 10, 8, 180, 360), "white", "#8a7354", 1.2)
+
+
+def acropolis() -> Canvas:
+    """The Parthenon on its rock above Athens, with a Greek flag and an olive tree."""
+    sheet = Canvas(640, 440, "#bfe0f5")
+    sheet.polygon([*smooth([(0, 330), (120, 262), (320, 240), (520, 262), (640, 330)]), (640, 440), (0, 440)],
+                  "#cdb892", "#9a855f", 2)  # fmt: skip
+    sheet.box((150, 222, 490, 246), "#e9dfc8", "#9a8f76", 2)
+    with sheet.part("columns"):
+        for n in range(8):
+            x = 170 + n * 43
+            sheet.box((x - 10, 120, x + 10, 222), "#f4ecd9", "#9a8f76", 1.6)
+            for dx in (-4, 4):
+                sheet.line([(x + dx, 126), (x + dx, 218)], "#cfc4a8", 1.2)
+    sheet.box((150, 102, 490, 120), "#efe6d0", "#9a8f76", 2)
+    sheet.polygon([(146, 102), (320, 44), (494, 102)], "#efe6d0", "#9a8f76", 2)
+    with sheet.part("flag"):
+        sheet.line([(560, 280), (560, 120)], INK, 3)
+        for n in range(9):
+            sheet.box((562, 122 + n * 8, 622, 130 + n * 8), "#1f5fa8" if n % 2 == 0 else "white", None)
+        sheet.box((562, 122, 592, 162), "#1f5fa8", None)
+        sheet.box((574, 122, 580, 162), "white", None)
+        sheet.box((562, 139, 592, 145), "white", None)
+    with sheet.part("olive tree"):
+        sheet.polygon([(70, 390), (76, 330), (92, 330), (98, 390)], "#6f5a42", None)
+        for x, y in ((60, 312), (90, 296), (114, 316), (84, 326)):
+            sheet.ellipse((x, y), 30, 22, "#8a9f6a", None)
+        for x, y in ((56, 308), (92, 292), (112, 318), (80, 322)):
+            sheet.dot((x, y), 4, "#4a4f2a")
+    sheet.box((250, 336, 390, 372), "#f4e4c1", _WOOD, 3)
+    sheet.label((320, 354), "Acropolis", 22)
+    sheet.label((320, 410), "Athens", 22, "#5b4632")
+    return sheet
+
+
+def red_rock() -> Canvas:
+    """The great red rock of Australia at sunset, with a warning sign by the road."""
+    sheet = Canvas(640, 420, "#f3b775")
+    sheet.box((0, 0, 640, 90), "#e58f5c", None)
+    with sheet.part("sun"):
+        sheet.ellipse((560, 190), 34, fill="#fde07a", outline=None)
+    sheet.polygon(
+        smooth([(90, 250), (120, 160), (200, 128), (360, 122), (470, 140), (520, 190), (540, 250)]),
+        "#b5482a",
+        "#7d2f1b",
+        2,
+    )
+    for x in range(150, 510, 36):
+        sheet.line(smooth([(x, 150.0), (x + 5, 190.0), (x - 3, 246.0)]), "#8f3a22", 2)
+    sheet.box((0, 248, 640, 420), "#cf6a3c", None)
+    for x, y in ((40, 300), (120, 330), (470, 300), (600, 340), (560, 286), (250, 290)):
+        sheet.ellipse((x, y), 20, 9, "#8a9a5b", None)
+    sheet.polygon([(300, 420), (380, 250), (396, 250), (460, 420)], "#5b5f66", None)
+    with sheet.part("kangaroo sign"):
+        sheet.box((538, 330, 546, 410), "#8a94a0", None)
+        sheet.polygon([(542, 262), (584, 304), (542, 346), (500, 304)], "#f7d64a", INK, 3)
+        sheet.line(smooth([(520, 322), (536, 314), (544, 296), (552, 284)]), INK, 7)
+        sheet.line([(536, 314), (560, 326)], INK, 5)
+        sheet.dot((554, 282), 6)
+    sheet.box((70, 340, 210, 396), "#3f6b3a", "white", 3)
+    sheet.label((140, 356), "Uluru", 20, "white")
+    sheet.label((140, 380), "863 m", 18, "white")
+    return sheet

@@ -29,9 +29,10 @@ def lunar_eclipse() -> Canvas:
         sheet.line([polar(sun, 66, turn), polar(sun, 78, turn)], "#f7b733", 3)
     sheet.ellipse(sun, 56, fill="#f9c846", outline="#f7a531", width=3)
     _earth(sheet, earth, 34)
-    sheet.ellipse(moon, 14, fill="#b5533c", outline="#7d3021", width=1.6)
-    for dx, dy, r in ((-4, -4, 3), (5, 2, 2.6), (-2, 6, 2)):
-        sheet.dot((moon[0] + dx, moon[1] + dy), r, "#93402d")
+    with sheet.part("Moon"):
+        sheet.ellipse(moon, 14, fill="#b5533c", outline="#7d3021", width=1.6)
+        for dx, dy, r in ((-4, -4, 3), (5, 2, 2.6), (-2, 6, 2)):
+            sheet.dot((moon[0] + dx, moon[1] + dy), r, "#93402d")
     sheet.label((320, 30), "Total lunar eclipse", 24, "white")
     sheet.label((100, 304), "Sun", 20, "white")
     sheet.label((330, 264), "Earth", 20, "white")
@@ -77,10 +78,11 @@ def bean() -> Canvas:
     _seed(sheet, (220, 300))
     _root(sheet, [(214, 312), (212, 336), (218, 362)], 0)
     _root(sheet, [(372, 300), (368, 340), (374, 392)], 4)
-    hook = smooth([(372.0, 302.0), (366.0, 260.0), (362.0, 226.0), (376.0, 204.0), (394.0, 220.0)])
-    sheet.line(hook, "#9cc46a", 8)
-    for dx, turn in ((-6, 0), (7, 0)):
-        sheet.ellipse((397 + dx, 232 + turn), 9, 17, "#e7d7a8", "#a58a4a", 1.6)
+    with sheet.part("hook"):
+        hook = smooth([(372.0, 302.0), (366.0, 260.0), (362.0, 226.0), (376.0, 204.0), (394.0, 220.0)])
+        sheet.line(hook, "#9cc46a", 8)
+        for dx, turn in ((-6, 0), (7, 0)):
+            sheet.ellipse((397 + dx, 232 + turn), 9, 17, "#e7d7a8", "#a58a4a", 1.6)
     _root(sheet, [(540, 300), (536, 350), (544, 414)], 7)
     sheet.line(smooth([(540.0, 302.0), (536.0, 240.0), (541.0, 180.0), (540.0, 112.0)]), "#7fb04f", 8)
     for side in (-1, 1):
@@ -155,9 +157,10 @@ def electrolysis() -> Canvas:
     sheet.line([(left - 22, 392), (right + 22, 392)], INK, 2.4)
     for x, level, color in ((left, 190.0, "#5c6f82"), (right, 130.0, "#5c6f82")):
         sheet.box((x - 5, 296, x + 5, 376), color, INK, 1.4)
-        for n in range(9 if x == left else 5):
-            dx, y = (-12, 12, -3, 8, -9, 3, 13, -13, 0)[n], level + 12 + (276 - level) * n / 9
-            sheet.ellipse((x + dx, y), 3.4, fill="white", outline=BLUE, width=1.4)
+        with sheet.part("bubbles"):
+            for n in range(9 if x == left else 5):
+                dx, y = (-12, 12, -3, 8, -9, 3, 13, -13, 0)[n], level + 12 + (276 - level) * n / 9
+                sheet.ellipse((x + dx, y), 3.4, fill="white", outline=BLUE, width=1.4)
     sheet.line([(left, 376), (left, 452), (290, 452)], RED, 2.6)
     sheet.line([(right, 376), (right, 452), (350, 452)], RED, 2.6)
     for x, half, width in ((290, 14, 5.0), (310, 24, 2.6), (330, 14, 5.0), (350, 24, 2.6)):
@@ -193,11 +196,58 @@ def prism() -> Canvas:
     sheet.arrow([(64, 250.5), (150, 222.5)], GREY, 1.8, head=10)
     sheet.line([(30, 267.5), (222, 204.5)], GREY, 1.2)
     sheet.line([(30, 256.5), (219, 194)], GREY, 1.2)
-    sheet.box((screen, 140, screen + 14, 396), "#eef1f4", INK, 2)
+    with sheet.part("screen"):
+        sheet.box((screen, 140, screen + 14, 396), "#eef1f4", INK, 2)
     sheet.label((92, 190), "White light", 20)
     sheet.label((290, 316), "Glass prism", 20)
     sheet.label((564, 156), "Red", 20, "#b02525", "rm")
     sheet.label((508, 356), "Violet", 20, "#5f3dc4", "rm")
-    sheet.label((572, 118), "Screen", 20)
+    with sheet.part("screen"):
+        sheet.label((572, 118), "Screen", 20)
     sheet.label((320, 34), "Dispersion", 24)
+    return sheet
+
+
+def volcano() -> Canvas:
+    """A volcano in section: magma rises through the vent, ash and lava build up the cone."""
+    sheet = Canvas(640, 460, "#dcecf7")
+    with sheet.part("ash cloud"):
+        for x, y, r in ((290, 70, 40), (330, 44, 46), (372, 74, 38), (330, 92, 36)):
+            sheet.ellipse((x, y), r, r * 0.8, "#8f959c", None)
+    for n, fill in enumerate(("#8a6a4a", "#a98a5f", "#7d5f45", "#9c7c55")):
+        sheet.polygon([(330, 120 + 6 * n), (600 - 60 * n, 330), (60 + 60 * n, 330)], fill, None)
+    sheet.box((0, 328, 640, 460), "#6b5a4a", None)
+    sheet.polygon([(316, 130), (344, 130), (340, 370), (320, 370)], "#e8590c", None)
+    with sheet.part("magma chamber"):
+        sheet.ellipse((330, 406), 120, 42, "#e03131", "#a61e1e", 3)
+    sheet.line(smooth([(344, 132), (420, 196), (470, 250), (540, 322)]), "#e8590c", 10)
+    sheet.callout((470, 60), "Ash cloud", (372, 66), 20)
+    sheet.callout((150, 110), "Crater", (316, 130), 20, anchor="rm")
+    sheet.callout((556, 200), "Lava flow", (470, 248), 20, anchor="ms")
+    sheet.callout((170, 236), "Vent", (322, 280), 20, anchor="rm")
+    sheet.label((330, 406), "Magma chamber", 20, "white")
+    sheet.label((150, 30), "Stratovolcano", 24)
+    return sheet
+
+
+def lever() -> Canvas:
+    """A plank in balance: the heavier load stands nearer to the support."""
+    sheet = Canvas(640, 380)
+    sheet.polygon([(320, 250), (290, 320), (350, 320)], "#d9dee4", INK, 2.4)
+    sheet.box((80, 238, 560, 250), "#b98b4e", INK, 2)
+    sheet.line([(60, 320), (580, 320)], INK, 3)
+    sheet.box((166, 158, 246, 238), "#1f6fb2", INK, 2.4)
+    with sheet.part("lighter load"):
+        sheet.box((450, 186, 502, 238), "#c2352b", INK, 2.4)
+    for x, top, size in ((206, 140, 46), (476, 168, 24)):
+        sheet.arrow([(x, top - size), (x, top)], INK, 3, head=13)
+    with sheet.part("distances"):
+        sheet.arrow([(206, 276), (288, 276)], GREY, 2, both=True)
+        sheet.arrow([(352, 276), (476, 276)], GREY, 2, both=True)
+    sheet.label((206, 198), "20 kg", 20, "white")
+    sheet.label((476, 212), "10 kg", 15, "white")
+    sheet.label((240, 298), "1 m", 18)
+    sheet.label((420, 298), "2 m", 18)
+    sheet.label((320, 344), "Fulcrum", 20)
+    sheet.label((320, 40), "Balanced lever", 24)
     return sheet

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...calls import Calls, digest
+from ...calls import Attempt, Calls, Fault, Request, Result, digest
 from ...core.catalogue import price_of
-from ...core.evidence import TextLine
-from ...core.images import decode
+from ...core.evidence import REGIONS, TextLine
+from ...core.images import decode, is_one_colour
+from ...exams.key import counted_regions
 from ...workers import Recipe, WorkerUnfit, cores
 from ..probe import Finding, LocalProbe, Probe
 from . import open_counter
@@ -79,3 +81,29 @@ def counter(word: str, options: dict[str, Any]) -> Callable[..., dict[str, Any]]
         return made.count(decode(data), [TextLine.from_json(line) for line in lines]).to_json()
 
     return count
+
+
+class KeyRegions:
+    """The probe that looks a picture up in the answer keys of the bundled samples; a blank sheet has no regions."""
+
+    evidence, name = REGIONS, "key"
+
+    def check(self) -> None:
+        """Do nothing, as the keys are part of the installation."""
+
+    def unpriced(self) -> str | None:
+        """Return None, as it costs nothing."""
+        return None
+
+    async def measure(self, image: bytes, calls: Calls) -> Finding:
+        """See `limner.evidence.probe.Probe`."""
+        sha256 = hashlib.sha256(image).hexdigest()
+        count = counted_regions(sha256)
+        if count is None and not is_one_colour(image):
+            raise Fault("probe", f"image {sha256[:12]}: no answer key knows this picture; use another --regions")
+
+        async def perform(_attempt: Attempt) -> Result:
+            return Result({"value": count or 0})
+
+        outcome = await calls.do(Request("probe", f"{REGIONS}/{self.name}", {"image": sha256}), perform)
+        return Finding(outcome.payload["value"], self.name, outcome.key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
 
 from ...core.choices import balance_letters, constant_answers
+from ...core.csv_text import write_csv
 from ...core.data_files import (
     Problems,
     absent_references,
@@ -191,12 +191,13 @@ def _id(item: Mapping[str, Any]) -> str:
 
 
 def _write_constants(file: Path, questions: Sequence[dict[str, Any]]) -> None:
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        table = csv.writer(stream)
-        table.writerow(["always", "right", "of", "percent", "by chance"])
-        for name, accuracy in constant_answers(questions).items():
-            right = [round(accuracy["right"] * accuracy["n"]), int(accuracy["n"])]
-            table.writerow([name, *right, f"{100 * accuracy['right']:.1f}", f"{100 * accuracy['chance']:.1f}"])
+    rows = []
+    for name, accuracy in constant_answers(questions).items():
+        right = {"always": name, "right": round(accuracy["right"] * accuracy["n"]), "of": int(accuracy["n"])}
+        shares = {"percent": f"{100 * accuracy['right']:.1f}", "by chance": f"{100 * accuracy['chance']:.1f}"}
+        rows.append(right | shares)
+    text = write_csv(["always", "right", "of", "percent", "by chance"], rows, "\r\n")
+    file.write_text(text, encoding="utf-8", newline="")
 
 
 def _question(number: int, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,8 +19,6 @@ from .data import LEVELS, ChoiceQuestion, QuestionsRubric
 
 BATCH_ASK = "all"
 """The name of the only ask in the batched variant."""
-MIN_SIDE = 1024
-"""The minimum width and height of a drawing according to the paper."""
 PROMPTS = Prompts(Path(__file__).parent / "prompts")
 LEVEL_NAMES = tuple(LEVELS.values())
 
@@ -38,6 +36,7 @@ class AIBench(Protocol[QuestionsRubric]):
     )
     variants = ("single", "batched")
     uses = frozenset({"aesthetics"})
+    options: Mapping[str, tuple[str, ...]] = {"tries": ("3", "50")}
     draw_options: Mapping[str, tuple[str, ...]] = {"latex": ("keep", "strip")}
     label_kinds = frozenset({"component"})
     reply_tokens: Mapping[str, int] = {**dict.fromkeys(LEVEL_NAMES, 4), BATCH_ASK: 200}
@@ -53,24 +52,35 @@ class AIBench(Protocol[QuestionsRubric]):
         """Return the templates of the system message and of the question or questions, or the release's."""
         return variant.released or ("system", "solve-all" if variant.name == "batched" else "solve")
 
-    def drawing_prompt(self, question: Question[QuestionsRubric], group: str | None, options: Mapping[str, str]) -> str:
-        """Return the method text with a short instruction, or with a longer one for open models."""
+    def drawing_template(self, group: str | None) -> str:
+        """Return the template of a short instruction, or of a longer one for open models."""
+        return "draw-open" if group == "open" else "draw-closed"
+
+    def drawing_prompt(
+        self,
+        question: Question[QuestionsRubric],
+        group: str | None,
+        options: Mapping[str, str],
+        prompts: Prompts | None = None,
+    ) -> str:
+        """Return the method text with an instruction."""
         method = strip_latex(question.prompt) if options.get("latex") == "strip" else question.prompt
-        return PROMPTS.fill("draw-open" if group == "open" else "draw-closed", method=method)
+        return (prompts or PROMPTS).fill(self.drawing_template(group), method=method.strip())
 
     def asks(self, question: Question[QuestionsRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
         """Return one ask per question, with the drawing and the options; or one for all questions if batched."""
         items, prompts, released = question.rubric.checklist, variant.prompts, variant.released
         system = prompts.fill("released-system") if released else prompts.text("system").strip()
+        tries = int(variant.options.get("tries", "3"))
         if variant.name == "batched":
             listed = "\n\n".join(f"{n}. {item.question}\n{_options(item)}" for n, item in enumerate(items, 1))
             text = prompts.fill("solve-all", spare=["count"], questions=listed, count=str(len(items)))
-            contract = Contract(partial(check_batched, items=items), batch_schema(items), required=False)
+            contract = Contract(partial(check_batched, items=items), batch_schema(items), required=False, tries=tries)
             return [Ask(BATCH_ASK, (Picture(image), Text(text)), tuple(self.criteria(question)), contract, system)]
         asks = []
         for item, criterion in zip(items, self.criteria(question), strict=True):
             text = prompts.fill("released" if released else "solve", question=item.question, options=_options(item))
-            one = Contract(partial(read_choice, options=item.options), required=False)
+            one = Contract(partial(read_choice, options=item.options), required=False, tries=tries)
             asks.append(Ask(item.key, (Picture(image), Text(text)), (criterion,), one, system))
         return asks
 
@@ -121,7 +131,7 @@ class AIBench(Protocol[QuestionsRubric]):
         return {"questions": asked, "unanswered": unanswered}
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
-        """Return remarks on unanswered questions, the parts of the overall score, and drawings that are too small."""
+        """Return remarks on unanswered questions and the parts of the overall score."""
         if not rows:
             return []
         counts, remarks = self.analyses(rows), []
@@ -136,11 +146,6 @@ class AIBench(Protocol[QuestionsRubric]):
         for who, _, papers in summarize_backends((row.evidence for row in rows), AESTHETICS):
             other = "not by UniPercept as in the paper: aesthetics and overall are not the paper's"
             remarks.append(f"aesthetics rated by {who}, {'as in the paper' if papers else other}")
-        small = sum(row.size is not None and min(row.size) < MIN_SIDE for row in rows)
-        if small:
-            remarks.append(
-                f"{small} of {len(rows)} drawings are smaller than {MIN_SIDE} x {MIN_SIDE}, the paper's minimum size"
-            )
         return remarks
 
 

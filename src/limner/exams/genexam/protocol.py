@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from ...core.asks import Ask, Contract, Part, Picture, Reply, Text, Unreadable, Variant, only_reply, text_in
@@ -92,7 +93,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
         parse = loads if reading == "careful" else release_loads
         try:
             text = only_reply(replies, {"mark"}).text
-            return read_marks(len(question.rubric.scoring_points), text, parse, both_names=reading != "release")
+            return read_marks(len(question.rubric.scoring_points), text, parse, released=reading == "release")
         except ValueError as error:
             return [Mark.unread(criterion.id, str(error)) for criterion in self.criteria(question)]
 
@@ -106,7 +107,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
         missed, met, settled = False, 0.0, True
         for name, best in BEST.items():
             value = scores[name] = answers.get(name)
-            missed = missed or (value is not None and value < best)
+            missed = missed or (value is not None and value != best)
         for criterion, weight in question.rubric.weights.items():
             point = answers.get(criterion)
             if point is None:
@@ -185,8 +186,11 @@ def release_loads(text: str) -> object:
     return value
 
 
-def read_marks(count: int, text: str, parse: Callable[[str], object], both_names: bool) -> list[Mark]:
+def read_marks(count: int, text: str, parse: Callable[[str], object], *, released: bool) -> list[Mark]:
     """Return the marks in a reply on `count` scoring points.
+
+    If `released`, readability has only the release's name, and a rating may be any number, which the release scores
+    as it is.
 
     Raises:
         Unreadable: The reply breaks the contract; the message says how.
@@ -203,10 +207,10 @@ def read_marks(count: int, text: str, parse: Callable[[str], object], both_names
         raise Unreadable('"global_evaluation" must be an object with the three ratings')
     marks = [_mark(f"point/{n}", f"answer {n}", answer, "answer", 1) for n, answer in enumerate(answers, 1)]
     for name, called in RATINGS.items():
-        spoken = next((word for word in (called if both_names else called[:1]) if word in ratings), None)
+        spoken = next((word for word in (called[:1] if released else called) if word in ratings), None)
         if spoken is None:
             raise Unreadable(f'the rating "{called[0]}" is missing')
-        marks.append(_mark(name, f'the rating "{spoken}"', ratings[spoken], "score", 2))
+        marks.append(_mark(name, f'the rating "{spoken}"', ratings[spoken], "score", None if released else 2))
     return marks
 
 
@@ -217,17 +221,23 @@ def check_reply(count: int, text: str, *, released: bool) -> list[Mark]:
         Unreadable: The reply breaks the contract; the message says how.
     """
     try:
-        return read_marks(count, text, loads, both_names=True)
+        return read_marks(count, text, loads, released=False)
     except Unreadable:
         if not released:
             raise
-        return read_marks(count, text, release_loads, both_names=False)
+        return read_marks(count, text, release_loads, released=True)
 
 
-def _mark(criterion: str, place: str, entry: Any, key: str, top: int) -> Mark:
+def _mark(criterion: str, place: str, entry: Any, key: str, top: int | None) -> Mark:
+    """Return a mark from 0 to `top`; without `top`, of any number."""
     if not isinstance(entry, dict) or key not in entry:
         raise Unreadable(f'{place} must be an object with "{key}"')
     value = entry[key]
+    if top is None:
+        if not isinstance(value, int | float) or not isfinite(value):
+            raise Unreadable(f"{place} must be a number, not {value!r}"[:200])
+        number: Any = int(value) if value == int(value) else value
+        return Mark(criterion, number, text_in(entry, "reasoning"))
     if isinstance(value, bool) and top == 1:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or value not in range(top + 1):

@@ -1,5 +1,6 @@
 """MMMG: knowledge images, marked against knowledge graphs."""
 
+import re
 from pathlib import Path
 
 from .. import Kind
@@ -26,6 +27,7 @@ MMMG = Kind(
     studies=_HERE / "studies",
     plots=PLOTS,
     statistics={
+        "tokens": lambda question: len(re.findall(r"\w+|[^\w\s]", question.prompt)),
         "entities": lambda question: len(question.rubric.elements),
         "dependencies": lambda question: len(question.rubric.dependencies),
     },

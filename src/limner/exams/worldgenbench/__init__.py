@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from .. import Kind
+from .analysis import PLOTS
 from .data import ChecklistRubric, read, write
 from .protocol import WorldGenBench
 
@@ -19,6 +20,7 @@ WORLDGENBENCH = Kind(
     presets=_HERE / "presets.toml",
     download=_HERE / "download.toml",
     paper=_HERE / "paper",
+    plots=PLOTS,
     statistics={"items": lambda question: len(question.rubric.checklist)},
     recipe=_HERE / "recipe",
     write=write,

@@ -1,4 +1,4 @@
-"""Controls, ``control/NAME``: painters whose correct result is known, for examining judges."""
+"""Painters whose correct result is known: controls, ``control/NAME``, and a sample's own pictures, ``sample/NAME``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ...core.exam import Exam
 from ...core.faults import picture_faults
 from ...core.images import BadImage, decode, encode_png
 from ...evidence.probe import OcrProbe
+from ...exams import kind
+from ...exams.key import PAINTERS, VARIANTS, answer_key
 from ...store import Blobs
 from ..base import FreePainter, PainterInputs, PainterKind, Painting, PaintRequest, refuse_pictures
 
@@ -35,12 +37,14 @@ class ControlPainter(FreePainter):
         ocr: OcrProbe,
         blank: tuple[int, int] = SIZE,
     ) -> None:
-        if control not in NAMES:
-            raise UsageError(f"no control {control!r}; the controls are: {', '.join(NAMES)}")
         self.name, self.spec = name, spec
         self._find = exam.find
         self._blobs, self._ocr, self._sheet = blobs, ocr, blank
-        self._draw: Callable[[PaintRequest, Calls], Any] = getattr(self, f"_{control}")
+        self._variant = control.replace("-", " ")
+        self._draw: Callable[[PaintRequest, Calls], Any] = getattr(
+            self, "_shipped" if control in VARIANTS else f"_{control}"
+        )
+        self._key = answer_key(kind(exam.kind)) if control in VARIANTS else None
         self._partners = partners(exam) if control == "shuffled" else {}
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
@@ -91,6 +95,12 @@ class ControlPainter(FreePainter):
         image, pair = swapped
         return Painting(encode_png(image), calls=(text.call,), notes={"swapped": [line.text for line in pair]})
 
+    async def _shipped(self, request: PaintRequest, calls: Calls) -> Painting:
+        file = self._key.picture(request.question, self._variant) if self._key else None
+        if file is None:
+            raise Fault("not_applicable", f"no picture with {self._variant} is shipped for this question")
+        return Painting(await asyncio.to_thread(file.read_bytes))
+
     def _bytes(self, question: str) -> bytes:
         asked = self._find(question)
         reference = asked.reference if asked is not None else None
@@ -124,9 +134,25 @@ def partners(exam: Exam[Any]) -> dict[str, str]:
 
 
 def _open(given: PainterInputs) -> ControlPainter:
-    return ControlPainter(given.name, given.spec, given.rest, given.exam, given.blobs, given.ocr, given.blank)
+    if given.rest not in NAMES:
+        raise UsageError(f"no control {given.rest!r}; the controls are: {', '.join(NAMES)}")
+    return _open_as(given.rest, given)
+
+
+def _open_sample(given: PainterInputs) -> ControlPainter:
+    names = {name.replace(" ", "-"): name for name in PAINTERS}
+    if given.rest not in names:
+        raise UsageError(f"no picture {given.rest!r} is shipped with the samples; choose from: {', '.join(names)}")
+    return _open_as({"wrong-question": "shuffled"}.get(given.rest, given.rest), given)
+
+
+def _open_as(control: str, given: PainterInputs) -> ControlPainter:
+    return ControlPainter(given.name, given.spec, control, given.exam, given.blobs, given.ocr, given.blank)
 
 
 CONTROL = PainterKind(
     "control/NAME", "following fixed rules: six painters whose right result is known, to examine a judge", _open
+)
+SAMPLE = PainterKind(
+    "sample/NAME", "taking pictures shipped with a sample: its references, right or damaged", _open_sample
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ...store.records import OVERLAP
 from ...workers import Pool
 from ..base import PaintRequest
 from ..batched.painter import BatchPainter
-from . import jobs, options, weights
+from . import jobs, options, text_encoding, weights
 from .jobs import DrawSettings, PipelineSetup
 
 
@@ -41,6 +42,16 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
         # A folder's weights may change between two runs; as long as they do not, the journal has the result.
         self.changeable = weights.folder_of(self._place) is not None or bool(self._chosen.loras)
         self.encoder_tokens: int | None = self.options.get("max_sequence_length", self._facts.encoder_tokens)
+
+    def token_counter(self) -> Callable[[str], int] | None:
+        """Return a function that counts tokens as the pipeline's T5 does; None if it has no T5. Slow the first time."""
+        with self._lock:
+            return self._counter
+
+    @cached_property
+    def _counter(self) -> Callable[[str], int] | None:
+        tokenizer = weights.load_t5_tokenizer(weights.find_pipeline(self._place, self.options.get("revision")))
+        return None if tokenizer is None else text_encoding.token_counter(tokenizer)
 
     def _model(self, pipeline: weights.Weights) -> str:
         return f"diffusers/{pipeline.name}"

@@ -37,6 +37,11 @@ def reason_text(trace: str, description: str, most: int, count: Callable[[str], 
     return f"{before}{end}" if before else description.strip()
 
 
+def token_counter(tokenizer: Any) -> Callable[[str], int]:
+    """Return a function that counts the tokens of a text, without the end mark."""
+    return lambda text: len(tokenizer(text, truncation=False, add_special_tokens=False).input_ids)
+
+
 def is_flux(pipe: Any) -> bool:
     """Return whether T5 makes the sequence and CLIP the pooled vector, as in all FLUX.1 pipelines."""
     return _is(pipe, "text_encoder_2", "T5") and _is(pipe, "text_encoder", "CLIP")

@@ -79,6 +79,23 @@ def find_pipeline(place: str, revision: str | None) -> Weights:
     return Weights(place, place, commit, {"repository": place, "commit": commit})
 
 
+def load_t5_tokenizer(weights: Weights) -> Any:
+    """Return the tokenizer of a pipeline's T5, as the pipeline loads it; None if it has no T5."""
+    from huggingface_hub import hf_hub_download
+    from transformers import AutoTokenizer  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    source, revision = weights.source, weights.revision
+    try:
+        path = hf_hub_download(source, INDEX, revision=revision) if revision else Path(source, INDEX)
+        parts = json.loads(Path(path).read_text("utf-8"))
+        for n in ("_3", "_2", ""):
+            if "T5" in str(parts.get(f"text_encoder{n}")):
+                return AutoTokenizer.from_pretrained(source, subfolder=f"tokenizer{n}", revision=revision)
+    except Exception as error:  # The hub's client raises dozens of kinds of errors.
+        raise UsageError(f"diffusers/{source}: its tokenizer cannot be loaded: {hub_error(error)}") from error
+    return None
+
+
 def training_metadata(file: Path) -> dict[str, Any]:
     """Return the record of training by Limner in a .safetensors file; empty if there is none."""
     try:

@@ -13,7 +13,7 @@ from ...core.exam import Exam
 from ...scoring import Comparable
 from ...scoring.stats import MIN_CLUSTERS
 from ...store import Store
-from ..tables.model import STORE, Cell, Column, RowBlock, Sheet, Table, TableRow
+from ..tables.model import INTERVALS, MAX_NOTES, STORE, Cell, Column, RowBlock, Sheet, Table, TableRow
 from . import published_cells
 from .holdings import Holdings, PainterResult, load_holdings
 from .published_cells import judges, published, release_board
@@ -31,6 +31,7 @@ class TableChoice:
         which: Filters of drawings and marks; see `limner.api.groups`.
         section: The only section to show; by default all.
         study: The only study whose people are used, with its weights.
+        full: Whether to show everything: the release's boards, intervals in all columns, all notes.
     """
 
     published: bool = True
@@ -41,6 +42,7 @@ class TableChoice:
     which: Mapping[str, Any] = field(default_factory=dict)
     section: str | None = None
     study: str | None = None
+    full: bool = False
 
 
 def build(
@@ -63,16 +65,40 @@ def build(
         sheet = _sheet(layout, sections, own if own_too else None, printed_too and choice.published)
         if any(group.rows for group in sheet.blocks):
             flat.append(sheet if choice.intervals else _without_intervals(sheet))
-    groups = [group for sheet in flat for group in sheet.blocks]
+    shown = flat if choice.full else [_concise(sheet) for sheet in flat]
+    remarks = notes(layout, held, [group for sheet in shown for group in sheet.blocks], choice.intervals)
+    most = None if choice.full else max(0, MAX_NOTES - len(own.footnotes))
     return Table(
         layout.key,
         layout.title,
-        tuple(turned(sheet, layout.turn) for sheet in flat),
+        tuple(turned(sheet, layout.turn) for sheet in shown),
         tuple(flat),
-        tuple(caption(layout, held, choice.published, choice.intervals, sections)),
-        tuple(notes(layout, held, groups)),
+        tuple(caption(layout, held, choice.published, choice.full, sections)),
+        tuple(remarks[:most]),
         tuple(own.footnotes),
+        details=tuple(remarks[len(remarks[:most]) :]),
     )
+
+
+def _concise(sheet: Sheet) -> Sheet:
+    """Return the sheet with numbers of the whole exam first, without intervals elsewhere, without release boards."""
+    order = sorted(range(len(sheet.columns)), key=lambda place: not sheet.columns[place].whole)
+    blocks = [
+        replace(
+            block,
+            rows=tuple(
+                replace(row, cells=tuple(_bare_unless(sheet.columns[place].whole, row.cells[place]) for place in order))
+                for row in block.rows
+            ),
+        )
+        for block in sheet.blocks
+        if not block.board
+    ]
+    return replace(sheet, columns=tuple(sheet.columns[place] for place in order), blocks=tuple(blocks))
+
+
+def _bare_unless(whole: bool, cell: Cell) -> Cell:
+    return cell if whole else replace(cell, low=None, high=None, few=None)
 
 
 def _sections(layout: Layout, wanted: str | None) -> Sequence[Section | None]:
@@ -129,11 +155,13 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | 
 
 
 def _without_intervals(sheet: Sheet) -> Sheet:
-    def bare(cell: Cell) -> Cell:
-        return replace(cell, low=None, high=None, few=None)
-
     groups = [
-        replace(group, rows=tuple(replace(line, cells=tuple(map(bare, line.cells))) for line in group.rows))
+        replace(
+            group,
+            rows=tuple(
+                replace(line, cells=tuple(_bare_unless(False, cell) for cell in line.cells)) for line in group.rows
+            ),
+        )
         for group in sheet.blocks
     ]
     return replace(sheet, blocks=tuple(groups))
@@ -190,6 +218,7 @@ def ranked(
 ) -> tuple[RowBlock, ...]:
     """Return the blocks with their cells ranked: all blocks together, or each block separately.
 
+    Only rows with the same evaluator, reading and questions are ranked together, and published rows separately.
     Equal numbers share a rank. A column with a single number, or with only equal numbers, is not ranked.
     """
     if within:
@@ -199,16 +228,30 @@ def ranked(
 
 
 def _together(blocks: Sequence[RowBlock], columns: Sequence[Column], second: bool) -> list[RowBlock]:
+    alike: dict[tuple[object, ...], list[TableRow]] = {}
+    for row in (row for block in blocks for row in block.rows):
+        alike.setdefault(_basis(row), []).append(row)
+    marks = {basis: _marks(rows, columns, second) for basis, rows in alike.items()}
+    return [
+        replace(block, rows=tuple(replace(row, cells=_cells(row.cells, marks[_basis(row)])) for row in block.rows))
+        for block in blocks
+    ]
+
+
+def _basis(row: TableRow) -> tuple[object, ...]:
+    """Return what rows must share to be ranked together: published or not, evaluator, reading and questions."""
+    alike = ("evaluator", "reading", "n") if "painter" in row.about else ()
+    return row.published, *(row.about.get(name) for name in alike)
+
+
+def _marks(rows: Sequence[TableRow], columns: Sequence[Column], second: bool) -> list[dict[float, int]]:
     marks: list[dict[float, int]] = []
     for place, column in enumerate(columns):
-        values = {value for block in blocks for row in block.rows if (value := row.cells[place].value) is not None}
+        values = {value for row in rows if (value := row.cells[place].value) is not None}
         order = sorted(values, reverse=column.better == "high")
         marked = column.better != "none" and len(order) > 1
         marks.append({value: rank for rank, value in enumerate(order[: 1 + second], 1)} if marked else {})
-    return [
-        replace(block, rows=tuple(replace(row, cells=_cells(row.cells, marks)) for row in block.rows))
-        for block in blocks
-    ]
+    return marks
 
 
 def _cells(cells: Sequence[Cell], marks: Sequence[dict[float, int]]) -> tuple[Cell, ...]:
@@ -293,7 +336,7 @@ def caption(
     layout: Layout,
     held: Holdings | None,
     with_published: bool,
-    intervals: bool,
+    boards: bool,
     sections: Sequence[Section | None] = (None,),
 ) -> list[str]:
     """Return the lines of the caption: title, sources of the figures, and the store's judges and questions."""
@@ -309,9 +352,8 @@ def caption(
         alone = [judge for judge in dict.fromkeys(marked) if not set(judge.split(" + ")) <= {*marked} - {judge}]
         by = f", judge {' and '.join(alone)}" if alone and layout.rows == "painters" else ""
         lines.append(f"Published figures: {layout.paper.cite}{by}.")
-        lines += [
-            f"{release_board(layout, board).about} Its rows are not ranked with the paper's." for board in layout.boards
-        ]
+        about = [release_board(layout, board).about for board in layout.boards if boards]
+        lines += [f"{each} Its rows are not ranked with the paper's." for each in about]
     if layout.rows in AGREEING and held is not None and held.exam is not None and held.agreement is not None:
         return [*lines, f"{STORE}: exam {held.exam.name}; {held.agreement.words}; reading {held.reading}."]
     if held is None or held.exam is None or (layout.rows not in COUNTED and not held.rows):
@@ -323,20 +365,19 @@ def caption(
             f", judge {', '.join(dict.fromkeys(own.evaluator.told for own in held.rows))}, reading {held.reading}"
         )
         about_store += _alike(held)
-        if intervals:
-            about_store += "; [low, high]: 95% interval over questions"
     if held.agreement is not None and held.agreement.people is not None:
         about_store += f"; {held.agreement.words}"
     return [*lines, f"{about_store}.", *([*_warnings(held), *_cuts(held)] if layout.rows == "painters" else [])]
 
 
-def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> list[str]:
-    """Return the notes that apply to the table."""
+def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock], intervals: bool) -> list[str]:
+    """Return the notes that apply to the table, those on the store's numbers first."""
     of_paper = layout.rows == "painters" and (layout.tables(None) or layout.sections)
-    remarks = [note for note in (layout.note, layout.paper.note if of_paper else "") if note]
+    about_paper = [note for note in (layout.note, layout.paper.note if of_paper else "") if note]
     lines = [line for group in groups for line in group.rows if not line.published]
     if held is None or not lines or layout.rows != "painters":
-        return remarks
+        return about_paper
+    remarks = []
     for side in held.compared:
         # The caption already names the painters that cut the common questions.
         remarks += [f"{_whose(held, side)}{note}." for note in side.notes if note not in side.first]
@@ -344,9 +385,11 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> 
         remarks.append("Covered: questions with a score, of those in the exam; failures are left out, never zeros.")
     if any(cell.least is not None for line in lines for cell in line.cells):
         remarks.append("least … most: the lowest and the highest possible value of a score, where the judge abstained.")
-    if any(cell.few is not None for line in lines for cell in line.cells):
-        remarks.append(f"(n=…): fewer than {MIN_CLUSTERS} questions are too few for an interval.")
-    return remarks + _remarks(held.rows)
+    if intervals and any(cell.low is not None for line in lines for cell in line.cells):
+        remarks.append(INTERVALS)
+    if intervals and any(cell.few is not None for line in lines for cell in line.cells):
+        remarks.append(f"No interval: fewer than {MIN_CLUSTERS} questions are too few for one.")
+    return remarks + about_paper + _remarks(held.rows)
 
 
 def _warnings(held: Holdings) -> list[str]:

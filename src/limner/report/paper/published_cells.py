@@ -56,7 +56,7 @@ def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> l
     titles: list[tuple[RowGroup | None, str]] = [(None, title)]
     titles += [(group, f"{group.title}, {title}") for group in layout.groups]
     blocks = [(title, tuple(line for home, line in lines if home is group)) for group, title in titles]
-    return [RowBlock(title, inside, ranked=False) for title, inside in blocks if inside]
+    return [RowBlock(title, inside, ranked=False, board=True) for title, inside in blocks if inside]
 
 
 def release_board(layout: Layout, board: Board) -> ReleaseBoard:

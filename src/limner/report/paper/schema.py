@@ -353,7 +353,7 @@ def specs(layout: Layout, section: Section | None, judges: Sequence[str]) -> lis
     for part in layout.columns:
         for value in _values(part, section, judges):
             for number, figure in enumerate(part.figures):
-                columns.append(ColumnSpec(figure, value, part, _column(figure, value, block, number)))
+                columns.append(ColumnSpec(figure, value, part, _column(figure, value, part, block, number)))
             block += 1
     return columns
 
@@ -370,7 +370,7 @@ def _values(part: Part, section: Section | None, judges: Sequence[str]) -> Seque
     ]
 
 
-def _column(figure: Figure, value: Value, block: int, number: int) -> Column:
+def _column(figure: Figure, value: Value, part: Part, block: int, number: int) -> Column:
     better = "none" if figure.plain and figure.better is None else figure.better or "high"
     arrow = " ↓" if better == "low" else ""
     title = value.title if value.head or not figure.head else ""
@@ -381,6 +381,7 @@ def _column(figure: Figure, value: Value, block: int, number: int) -> Column:
         over=over,
         path=path,
         words=figure.plain,
+        whole=part.subset is None and not isinstance(part.values, str) and len(part.values) == 1,
         better=better,
         block=block,
         figure=number,

@@ -16,11 +16,12 @@ from ...exams import each
 from .data_panels import data
 from .data_set import data_sheet
 from .galleries import drawings, gallery
+from .gaps import gap_bars, question_gaps
 from .maps import by_judge, differences, judges, matrices, raters, scores
 from .multiples import alignment, bands, people, profiles
 from .points import cost, dispersion, pairs, points
 from .rows import distribution, dots, failures, histograms, kinds, violins
-from .source import LEVELS, PlotChoice, categories, heatmap, levels, load_source, profile
+from .source import LEVELS, PlotChoice, categories, heatmap, levels, load_source, overall, profile
 from .style import WIDTHS, Sketch, checked_format, compose, look, save_figure, write_figure
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ def _name_in_errors(name: str, kind: str) -> Iterator[None]:
 
 
 USUAL = (
+    PlotKind("overall", "every painter's score: dots with intervals", dots, overall),
+    PlotKind("difference", "two painters' difference on every question", gap_bars, question_gaps),
     PlotKind("categories", "score by category: dots with intervals", dots, categories),
     PlotKind("heatmap", "score by category as a map of painters by subjects", scores, heatmap),
     PlotKind("profile", "each painter's profile over the exam's dimensions", profiles, profile),

@@ -38,17 +38,21 @@ def drawings(source: StoreSource) -> Gallery:
     images = source.pictures([wanted])
     rows = [next((row for row in rows if row.question.id == wanted), None) for rows in source.rows]
     tiles = [Tile(images[0][wanted])] if images[0] else []
-    tiles += [Tile(images[n + 1].get(wanted), (_describe_score(source, row),)) for n, row in enumerate(rows)]
+    tiles += [Tile(images[n + 1].get(wanted), _describe_scores(source, row)) for n, row in enumerate(rows)]
     columns = (*(["reference"] if images[0] else []), *source.names)
     return Gallery(("",), columns, (tuple(tiles),), wanted, source.caption)
 
 
-def _describe_score(source: StoreSource, row: Row | None) -> str:
+def _describe_scores(source: StoreSource, row: Row | None) -> tuple[str, ...]:
+    """Return the score and the exam's dimensions, a line each."""
     if row is None:
-        return "not drawn or not marked"
-    score = source.score
-    value = row.scores.get(score.name)
-    return f"{score.name} {'–' if value is None else f'{value:.{score.digits}f}'}"
+        return ("not drawn or not marked",)
+    parts = [score for score in source.protocol.scored if score.name in source.protocol.dimensions]
+    values = {score: row.scores.get(score.name) for score in dict.fromkeys([source.score, *parts])}
+    return tuple(
+        f"{source.protocol.called(score.name)} {'–' if value is None else f'{value:.{score.digits}f}'}"
+        for score, value in values.items()
+    )
 
 
 def gallery(frame: Gallery, width: str) -> Sketch:

@@ -238,7 +238,7 @@ def distribution(source: StoreSource) -> Spread:
     wanted = [source.score]
     if not source.choice.score and source.score is not MET:
         wanted = [score for score in source.protocol.scored if score.main]
-    values_by_score = {score: tuple(_values(source, entries, score) for entries in inside) for score in wanted}
+    values_by_score = {score: tuple(drawing_values(source, entries, score) for entries in inside) for score in wanted}
     many = [score for score in wanted if len({value for row in values_by_score[score] for value in row}) > FEW]
     chosen = (many or [source.score])[:MOST_SCORES]
     values = tuple(values_by_score[score] for score in chosen)
@@ -248,7 +248,8 @@ def distribution(source: StoreSource) -> Spread:
     return Spread(source.names, scores, tops, values, source.caption + _abstained(source, chosen), source.controls)
 
 
-def _values(source: StoreSource, entries: tuple[Entry, ...], score: Score) -> tuple[float, ...]:
+def drawing_values(source: StoreSource, entries: tuple[Entry, ...], score: Score) -> tuple[float, ...]:
+    """Return the score of each drawing; nothing if the judge abstained on any."""
     if score is MET:
         met = [list(shares(entry, source.protocol).values()) for entry in entries]
         return tuple(100 * sum(each) / len(each) for each in met if each)

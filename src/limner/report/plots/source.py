@@ -285,14 +285,34 @@ def _tags(source: StoreSource) -> list[Mapping[str, str]]:
     return [row.question.tags for rows in source.rows for row in rows]
 
 
+def overall(source: StoreSource) -> Grid:
+    """Return the score over all questions."""
+    cells = quantities(source.field, source.score)
+    return source.grid({"all questions": cells}, score_with_scale(source.score), source.score.top)
+
+
 def categories(source: StoreSource) -> Grid:
     """Return the score by category."""
     return by_tag(source, _category(source))
 
 
 def heatmap(source: StoreSource) -> Grid:
-    """Return the score by category, with all categories together in the first column."""
-    return by_tag(source, _category(source), whole=True)
+    """Return the score by category, with all categories together in the first column.
+
+    Categories without an order of their own are sorted by their mean over painters, the best first.
+    """
+    tag = _category(source)
+    grid = by_tag(source, tag, whole=True)
+    if tag in source.protocol.orders:
+        return grid
+    columns = [*zip(grid.columns, zip(*grid.cells, strict=True), strict=True)]
+
+    def mean(column: tuple[str, tuple[Quantity, ...]]) -> float:
+        values = [cell.value for cell in column[1] if cell.value is not None]
+        return -sum(values) / len(values) if values else 0.0
+
+    names, cells = zip(*(columns[0], *sorted(columns[1:], key=mean)), strict=True)
+    return replace(grid, columns=names, cells=tuple(zip(*cells, strict=True)))
 
 
 def _category(source: StoreSource) -> str:

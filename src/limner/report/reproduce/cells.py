@@ -10,7 +10,7 @@ from ..paper import Layout, find
 from ..paper.holdings import plain_name
 from ..paper.published_cells import judges as published_judges
 from ..paper.published_cells import published, published_rows
-from ..paper.schema import AGREEING, JUDGES, ColumnSpec, Section, specs
+from ..paper.schema import AGREEING, COUNTED, JUDGES, ColumnSpec, Section, specs
 from ..tables.model import MISSING, Cell, Sheet, Table, TableRow
 from .request import PaperItem, PaperList
 from .steps import StepState
@@ -69,12 +69,14 @@ class TableCounter:
     Attributes:
         steps: The steps by the paper's name of the row, by judge in tables of judges, by both with a judge per column.
         labels: Evaluator's id -> its label in tables.
+        elsewhere: The painters whose drawings were made elsewhere.
         limited: Whether rows without a step are not requested, and not counted.
     """
 
     layout: Layout
     steps: Mapping[tuple[str, str], StepState]
     labels: Mapping[str, str]
+    elsewhere: frozenset[str] = frozenset()
     limited: bool = False
 
     def count(self, table: Table, sections: Sequence[Section | None]) -> CellCount:
@@ -98,16 +100,17 @@ class TableCounter:
         step = self.steps.get(self._key(row, columns))
         own = self._own(step, rows)
         counts = CellCount()
-        if self.limited and step is None and self.layout.rows != "exam":
+        if self.limited and step is None and self.layout.rows not in COUNTED:
             return counts
         for place, (cell, column) in enumerate(zip(row.cells, columns, strict=True)):
             if cell.text == MISSING or column.figure.plain:
                 continue
             mine = own.cells[place] if own is not None else None
             state = row_state(step, own, mine)
-            if self.layout.rows == "exam":
+            if self.layout.rows in COUNTED:
                 present = mine is not None and mine.text != MISSING
-                state = "filled" if present else "out_of_reach" if own or not column.figure.measure else "missing"
+                lacking = "missing" if self.layout.rows == "exam" else "by_hand"
+                state = "filled" if present else "out_of_reach" if own or not column.figure.measure else lacking
             elif column.figure.agreement and state in ("missing", "out_of_reach"):
                 state = "by_hand"
             counts += one_cell(state)
@@ -121,19 +124,20 @@ class TableCounter:
 
     def _own(self, step: StepState | None, rows: Sequence[TableRow]) -> TableRow | None:
         mine = [row for row in rows if not row.published]
-        if self.layout.rows == "exam":
+        if self.layout.rows in COUNTED:
             return mine[0] if mine else None
         return next((row for row in mine if step is not None and self.is_of(step, row.about)), None)
 
     def is_of(self, step: StepState, about: Mapping[str, str]) -> bool:
-        """Return whether a row of the store is the one that a step makes, or an imported one of the same name."""
+        """Return whether a row of the store is the one that a step makes, or drawn elsewhere under its name."""
         names = {self.labels[id] for id in step.evaluators if id in self.labels}
         if self.layout.rows == "judges":
             return about.get("evaluator") in names
         if _made_by(step, about):
             return about.get("evaluator") in names
-        same = plain_name(without_options(about.get("painter", ""))) == plain_name(step.step.row.name)
-        return same and about.get("judge") in step.judges
+        painter = about.get("painter", "")
+        same = plain_name(without_options(painter)) == plain_name(step.step.row.name)
+        return same and painter in self.elsewhere and about.get("judge") in step.judges
 
     def _agreeing(self, table: Table) -> CellCount:
         """Count the numbers of agreement between people and judges, without matching them by name."""
@@ -229,7 +233,7 @@ def request_of(item: PaperItem, kind: str) -> ItemRequest:
         wants = {(row, key): (row, key) for row in rows for key in keys}
     else:
         wants = {(row, key): (row, key) for row in rows for key in item.judges or ("",)}
-    own = bool(rows) and not item.judges and (layout is None or layout.rows not in (*AGREEING, "judges", "exam"))
+    own = bool(rows) and not item.judges and (layout is None or layout.rows not in (*AGREEING, *COUNTED, "judges"))
     return ItemRequest(item, title, layout, sections, wants, own)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,23 +13,25 @@ from ...core import settings
 from ...core.errors import LimnerError, StoreError, UsageError
 from ...core.evaluator import Evaluator, without_options
 from ...core.exam import Exam
-from ...exams import ExamSource
+from ...exams import ExamSource, paper
 from ...running.estimate import total
 from ...running.progress import Progress
 from ...running.runner import Runner
 from ...running.setup import load_exam_or_data
 from ...scoring import Group
+from ...scoring.deviations import drawn_elsewhere
 from ...scoring.entries import evaluators_of
 from ...scoring.groups import find_groups, stored_exam
 from ...store import Store
 from ...store.records import load_drawings
 from ...store.store import hide_password
-from ..paper import TableChoice, build
+from ..paper import Layout, TableChoice, build
 from ..paper.holdings import plain_name
 from ..paper.schema import JUDGES
 from .cells import CellCount, ItemRequest, RequestedCell, TableCounter, count_rows, one_cell, request_of, row_names
+from .figures import shown_questions, why_not_made
 from .request import PaperList, Reproduction, chosen_items, paper_list
-from .rows import RowFinder, row_finder
+from .rows import RowFinder, StoredPainter, row_finder
 from .steps import Planner, RunStep, StepState, make_step
 
 
@@ -40,12 +43,14 @@ class ItemState:
         cells: The counts of its cells; None if it cannot be reproduced.
         steps: The steps that make its rows, by the keys of `ItemRequest`.
         by_hand: Commands to run by hand.
+        not_made: Why its plots cannot be made from the store yet.
     """
 
     wants: ItemRequest
     cells: CellCount | None
     steps: Mapping[RequestedCell, StepState]
     by_hand: tuple[str, ...] = ()
+    not_made: str | None = None
 
     @property
     def dollars(self) -> float | None:
@@ -71,7 +76,7 @@ class ItemState:
             "name": item.name, "title": self.wants.title, "ablation": item.ablation, "cannot": item.cannot,
             "cells": None if self.cells is None else self.cells.to_json(), "calls": self.calls,
             "dollars": self.dollars, "rows": [row for row, _ in self.wants.wants.values()], "people": item.people,
-            "by_hand": list(self.by_hand), "note": item.note or None,
+            "by_hand": list(self.by_hand), "note": item.note or None, "not_made": self.not_made,
         }  # fmt: skip
 
 
@@ -105,6 +110,12 @@ class Checklist:
     def exam(self) -> Exam[Any] | None:
         """The exam with its questions; None if unknown."""
         return self.planner.loaded[1] if self.planner.loaded else None
+
+    @property
+    def selected(self) -> Exam[Any]:
+        """The exam with the requested questions."""
+        assert self.exam is not None
+        return _selected(self.asked, self.exam)
 
     @property
     def cells(self) -> CellCount:
@@ -141,7 +152,7 @@ class Checklist:
         }  # fmt: skip
 
     def groups_of(self, step: StepState) -> list[Group]:
-        """Return the store's groups for a step's row; if there are none, imported ones with the row's name."""
+        """Return the store's groups for a step's row; if there are none, those drawn elsewhere under its name."""
         exact = [
             group
             for group in self.groups
@@ -151,12 +162,18 @@ class Checklist:
         return exact or [
             group
             for group in self.groups
-            if plain_name(without_options(group.painter)) == name and group.judge in step.judges
+            if drawn_elsewhere(group)
+            and plain_name(without_options(group.painter)) == name
+            and group.judge in step.judges
         ]
 
     def covered(self, step: StepState) -> float:
-        """Return the share of questions for which the step's row has a score."""
-        return max((group.coverage for group in self.groups_of(step)), default=0.0)
+        """Return the share of the step's questions for which its row has a score."""
+        groups = self.groups_of(step)
+        if ids := step.step.questions:
+            groups = [group.select(ids) for group in groups]
+            return max((len({e.question.id for e in group.scored}) / len(ids) for group in groups), default=0.0)
+        return max((group.coverage for group in groups), default=0.0)
 
     def choice(self, wants: ItemRequest, steps: Mapping[RequestedCell, StepState], **how: Any) -> TableChoice:
         """Return the choice for a table: the store's rows that its judges marked."""
@@ -165,8 +182,9 @@ class Checklist:
         if layout is not None and layout.rows == "painters" and not _by_judge(wants):
             names = {judge for step in steps.values() for judge in step.judges}
             which["judges"] = [evaluator.id for evaluator in self.evaluators if evaluator.judge in names]
-        exam = self.asked.name if self.there else None
-        return TableChoice(reading=self.reading, exam=exam, section=wants.item.section, which=which, **how)
+        # The training part is a build's, under the build's own name.
+        exam = self.asked.name if self.there and (layout is None or layout.rows != "training") else None
+        return TableChoice(reading=self.reading, exam=exam, section=wants.item.section, which=which, full=True, **how)
 
 
 def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -> Checklist:
@@ -185,12 +203,13 @@ def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -
     finder = row_finder(
         listing, names, asked.painters, loaded_settings, exams.kind(kind).all_presets,
         judge=asked.judge, judges=asked.other_judges, helpers=asked.strategy_options,
-        stored=_stored_names(asked, store, stored),
+        stored=_stored_painters(asked, store) if stored else (), painter_args=asked.painter_args,
     )  # fmt: skip
     reading = asked.reading or str(exams.kind(kind).preset(listing.preset).get("reading", "careful"))
     planner = Planner(asked, listing, store, loaded_settings, loaded, why)
     wants = [request_of(item, kind) for item in chosen_items(listing, asked.items)]
-    wanted = [_steps(each, finder) for each in wants]
+    exam = _selected(asked, loaded[1]) if loaded else None
+    wanted = [_steps(each, finder, exam) for each in wants]
     states = _states(wants, wanted, planner)
     groups: list[Group] = []
     if stored and counted:
@@ -199,15 +218,17 @@ def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -
     cite = next((each.layout.paper.cite for each in wants if each.layout), kind)
     notes = [f"{why}; without the questions, calls and prices are unknown"] if why else []
     notes += [f"cannot be run here: {word}" for word in _unfit(states.values()) if word != why]
+    # A figure of a few questions needs no step of its own if another item needs the whole row.
+    steps = [each for each in states.values() if not each.step.questions or make_step(each.step.row).key not in states]
     checklist = Checklist(
-        asked, listing, cite, reading, (), tuple(states.values()), tuple(groups), tuple(evaluators), planner, finder,
+        asked, listing, cite, reading, (), tuple(steps), tuple(groups), tuple(evaluators), planner, finder,
         tuple(notes), stored,
     )  # fmt: skip
     items = []
-    for each, steps in zip(wants, wanted, strict=True) if counted else ():
-        mine = {key: states[step.key] for key, step in steps.items()}
-        by_hand = tuple(_by_hand(each, asked))
-        items.append(ItemState(each, _cells(checklist, each, mine, store), mine, by_hand))
+    for each, needed in zip(wants, wanted, strict=True) if counted else ():
+        mine = {key: states[step.key] for key, step in needed.items()}
+        item = ItemState(each, None, mine, tuple(_by_hand(each, asked, mine.values())))
+        items.append(_counted(checklist, item, store))
     return replace(checklist, items=tuple(items))
 
 
@@ -228,20 +249,28 @@ def _there(asked: Reproduction, store: Store) -> bool:
     return True
 
 
-def _stored_names(asked: Reproduction, store: Store, stored: bool) -> dict[str, set[str]]:
-    names: dict[str, set[str]] = {}
-    for drawing in load_drawings(store, asked.name) if stored else ():
-        names.setdefault(drawing.spec, set()).add(drawing.painter)
-    return names
+def _stored_painters(asked: Reproduction, store: Store) -> list[StoredPainter]:
+    painters = {
+        (drawing.label, drawing.spec, drawing.strategy): StoredPainter(
+            drawing.painter, drawing.spec, drawing.strategy, drawing.options
+        )
+        for drawing in load_drawings(store, asked.name)
+    }
+    return [painters[key] for key in sorted(painters)]
 
 
-def _steps(wants: ItemRequest, finder: RowFinder) -> dict[RequestedCell, RunStep]:
-    steps = {}
+def _selected(asked: Reproduction, exam: Exam[Any]) -> Exam[Any]:
+    return exam.select(asked.selection, exams.kind(exam.kind).protocol.breakdowns)
+
+
+def _steps(wants: ItemRequest, finder: RowFinder, exam: Exam[Any] | None) -> dict[RequestedCell, RunStep]:
+    questions = shown_questions(wants.item, exam) if exam is not None else ()
+    steps, study = {}, wants.item.people if wants.item.sampled else None
     for key, (name, judge) in wants.wants.items():
         if finder.wanted(name):
-            steps[key] = make_step(finder.find(name), finder.judge(judge) if judge else None, wants.item.sample)
+            steps[key] = make_step(finder.find(name), finder.judge(judge) if judge else None, study, questions)
     if wants.own:
-        steps |= {(row.name, ""): make_step(row) for row in finder.mine()}
+        steps |= {(row.name, ""): make_step(row, questions=questions) for row in finder.mine()}
     return steps
 
 
@@ -253,11 +282,14 @@ def _states(
     items: dict[str, list[str]] = {}
     for each, mine in zip(wants, steps, strict=True):
         for step in mine.values():
-            needed = [make_step(step.row), step] if step.marks and step.cannot is None else [step]
+            needed = [make_step(step.row), step] if (step.marks or step.study) and step.cannot is None else [step]
             for needed_step in needed:
                 by_key.setdefault(needed_step.key, needed_step)
                 items.setdefault(needed_step.key, []).append(each.item.name)
-    order = sorted(by_key, key=lambda key: by_key[key].marks)
+    for key, step in by_key.items():
+        if step.questions and (whole := make_step(step.row).key) in by_key:
+            items[whole] += items[key]
+    order = sorted(by_key, key=lambda key: by_key[key].marks or by_key[key].study is not None)
     return {key: planner.state(by_key[key], tuple(dict.fromkeys(items[key]))) for key in order}
 
 
@@ -266,34 +298,55 @@ def _unfit(states: Iterable[StepState]) -> list[str]:
     return list(dict.fromkeys(state.why for state in states if state.step.cannot is None and state.why))
 
 
-def _cells(
-    checklist: Checklist, wants: ItemRequest, steps: Mapping[RequestedCell, StepState], store: Store
-) -> CellCount | None:
-    item, layout = wants.item, wants.layout
-    if item.cannot is not None:
-        return None
-    if layout is None:
-        if not wants.wants:
-            return one_cell("filled" if checklist.exam is not None else "missing")
-        return count_rows(list(steps.values()), checklist.covered)
+def _counted(checklist: Checklist, item: ItemState, store: Store) -> ItemState:
+    """Return the item with the counts of its cells; a figure that cannot be made yet has no filled cell."""
+    wants, written, layout = item.wants, item.wants.item, item.wants.layout
+    if written.cannot is not None:
+        return item
+    if layout is not None:
+        return replace(item, cells=_table_cells(checklist, wants, layout, item.steps, store))
+    if written.categories is not None:
+        count = len(paper.rows(checklist.asked.kind, written.categories.file))
+        return replace(item, cells=CellCount(**{"filled" if checklist.exam is not None else "missing": count}))
+    if written.page is not None:
+        return replace(item, cells=one_cell("filled" if checklist.there else "missing"))
+    if not wants.wants:
+        why = why_not_made(checklist, item)
+        return replace(item, cells=one_cell("missing" if why else "filled"), not_made=why)
+    cells = count_rows(list(item.steps.values()), checklist.covered)
+    why = why_not_made(checklist, item) if cells.filled or cells.partial else None
+    if why is not None:
+        made = cells.filled + cells.partial
+        state = "by_hand" if item.by_hand else "missing"
+        cells = replace(cells, filled=0, partial=0, **{state: getattr(cells, state) + made})
+    return replace(item, cells=cells, not_made=why)
+
+
+def _table_cells(
+    checklist: Checklist, wants: ItemRequest, layout: Layout, steps: Mapping[RequestedCell, StepState], store: Store
+) -> CellCount:
     choice = checklist.choice(wants, steps, on="all", intervals=False)
     stored = checklist.there and choice.which.get("judges") != []
     layout = layout.model_copy(update={"boards": ()})
     table = build(layout, store if stored else None, choice, checklist.exam)
     labels = {evaluator.id: evaluator.label for evaluator in checklist.evaluators}
-    return TableCounter(layout, steps, labels, checklist.finder.only is not None).count(table, wants.sections)
+    elsewhere = frozenset(group.painter for group in checklist.groups if drawn_elsewhere(group))
+    counter = TableCounter(layout, steps, labels, elsewhere, checklist.finder.only is not None)
+    return counter.count(table, wants.sections)
 
 
 def _by_judge(wants: ItemRequest) -> bool:
     return wants.layout is not None and any(part.values == JUDGES for part in wants.layout.columns)
 
 
-def _by_hand(wants: ItemRequest, asked: Reproduction) -> list[str]:
+def _by_hand(wants: ItemRequest, asked: Reproduction, steps: Iterable[StepState]) -> list[str]:
     item = wants.item
     commands = [word.format(exam=asked.exam, store=asked.store) for word in item.by_hand]
     if item.people is not None:
-        made = f"limner study new {item.people} --exam {asked.exam} --design {item.people} --store {asked.store}"
-        commands.append(made)
+        words = ["limner", "study", "new", item.people, "--exam", asked.exam, "--design", item.people]
+        names = dict.fromkeys(step.label for step in steps if step.label) if item.rows else ()
+        words += [word for name in names for word in ("--painter", name)]
+        commands.append(shlex.join([*words, "--store", asked.store]))
     return commands
 
 
@@ -364,7 +417,9 @@ def run_steps(
         if step.plan is None:
             outcome.not_run.append((step, step.why or "its questions are unknown"))
             continue
-        plan = replace(step.plan, **how, change_purse=change_purse and not outcome.progress)
+        # The drawings of a study are known once the steps before have drawn.
+        made = step.plan if step.step.study is None else checklist.planner.plan(step.step)
+        plan = replace(made, **how, change_purse=change_purse and not outcome.progress)
         runner = Runner(plan, checklist.planner.store, budget=shared)
         try:
             runner.check()

@@ -1,8 +1,7 @@
-"""One document with every table and figure of a paper: published numbers, the store's numbers, what is missing."""
+"""A folder with every table and figure of a paper: published numbers, the store's numbers, what is missing."""
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 import shutil
@@ -10,24 +9,28 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from ... import exams
 from ...core.errors import LimnerError
+from ...core.redaction import without_keys
 from ...exams import paper
 from ...scoring.deviations import deviations
 from ...store import Store
 from ...store.store import hide_password
 from ..paper import build
 from ..paper.schema import specs
-from ..plots import PlotChoice, find_plot, plot
+from ..plots import find_plot, plot
+from ..site import build as build_site
 from ..tables.model import MISSING, Table, simple_table
-from ..tables.render.html import STYLE, escape, fragment
+from ..tables.render import rendered
+from ..tables.render.html import escape, fragment, fragments
 from .cells import CellCount
 from .checklist import Checklist, ItemState
-from .request import PaperPlot, PaperRow
+from .figures import Figure, categories_table, figures_of
+from .request import PaperRow
 from .steps import StepState
 
-STYLES, FIT = (Path(__file__).parent / name for name in ("document.css", "fit.js"))
 MAX_INTERVAL_COLUMNS = 12
 """Tables with more columns than this are shown without intervals, to fit a page."""
 STATES = {
@@ -35,94 +38,95 @@ STATES = {
     "out_of_reach": "out of reach",
 }  # fmt: skip
 """The states of a paper's cells, fields of `CellCount`, and the words for them."""
-Drawn = dict[tuple[str, ...], str]
+SITE, TABLES, FIGURES = "site", "tables", "figures"
+"""The parts of the folder."""
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem }} img {{ max-width: 100% }}
+pre {{ white-space: pre-wrap }} @page {{ size: A4 landscape }}</style></head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
 
 
-def write_html(checklist: Checklist, store: Store, folder: Path) -> Path:
-    """Write ``document.html``, which needs no other file, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "document.html"
-    path.write_text("\n".join(_page(checklist, store)) + "\n", encoding="utf-8")
+def write_folder(checklist: Checklist, store: Store, folder: Path) -> Path:
+    """Write the tables, the figures and the site's pages of the exam into a folder, and return its index."""
+    for name in (TABLES, FIGURES):
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / name).mkdir(parents=True)
+    if checklist.there:
+        build_site(folder / SITE, [checklist.asked.name], store=store, reading=checklist.reading)
+    sections = [*_about(checklist), *_contents(checklist)]
+    made: dict[tuple[Any, ...], str] = {}
+    for item in checklist.items:
+        sections += _item(checklist, item, store, folder, made)
+    sections += [*_differences(checklist), *_missing(checklist)]
+    path = folder / "index.html"
+    title = escape(f"Reproduction of {checklist.cite.partition(' ')[0]}")
+    path.write_text(PAGE.format(title=title, body="\n".join(sections)), encoding="utf-8")
     return path
 
 
-def _page(checklist: Checklist, store: Store) -> Iterator[str]:
-    title = f"Reproduction of {checklist.cite.partition(' ')[0]}"
-    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{escape(title)}</title>\n<style>\n{STYLE}\n{STYLES.read_text('utf-8')}</style>\n</head>\n<body>"
-    yield f"<header><h1>{escape(title)}</h1>"
-    yield f"<p>{escape(_about(checklist))}</p>{_bar(checklist)}</header>"
-    yield "<nav><h2>Contents</h2><ol>"
-    for item in checklist.items:
-        name, words = item.wants.item.name, item.wants.title
-        yield f'<li class="{_state(item)}"><a href="#{_anchor(name)}">{escape(name)}</a> {escape(words)}</li>'
-    yield '<li><a href="#differences">Differences from the paper</a></li>'
-    yield '<li><a href="#missing">What is missing, and what it costs</a></li></ol></nav>'
-    drawn: Drawn = {}
-    for item in checklist.items:
-        yield from _item(checklist, item, store, drawn)
-    yield from _differences(checklist)
-    yield from _missing(checklist)
-    yield f"<script>\n{FIT.read_text('utf-8')}</script>\n</body>\n</html>"
-
-
-def _about(checklist: Checklist) -> str:
-    exam = checklist.exam
+def _about(checklist: Checklist) -> Iterator[str]:
+    exam, cells = checklist.exam, checklist.cells.to_json()
     questions = f", {len(exam.questions):,} questions" if exam is not None else ""
-    return (
-        f"The tables and figures of {checklist.cite}, with exam {checklist.asked.name}{questions}, from the store "
-        f"{hide_password(checklist.asked.store)}, reading {checklist.reading}. "
-        "The paper's numbers are grey, yours are black."
-    )
+    counts = ", ".join(f"{cells[state]:,} {words}" for state, words in STATES.items())
+    place = f"exam {checklist.asked.name}{questions}, from the store {hide_password(checklist.asked.store)}"
+    yield f"<p>{escape(f'The tables and figures of {checklist.cite}, with {place}, reading {checklist.reading}.')}"
+    yield f"The paper's numbers are grey, yours are black. {cells['paper']:,} cells and rows: {counts}.</p>"
+    if checklist.there:
+        yield f'<p><a href="{SITE}/index.html">All questions with drawings, marks and graphs</a></p>'
 
 
-def _bar(checklist: Checklist) -> str:
-    cells = checklist.cells.to_json()
-    strips = "".join(f'<i class="{state}" style="flex:{cells[state]}"></i>' for state in STATES if cells[state])
-    counts = ", ".join(f'<b class="{state}">■</b> {cells[state]:,} {words}' for state, words in STATES.items())
-    return f'<p class="bar">{strips}</p><p>{cells["paper"]:,} cells and rows: {counts}.</p>'
+def _contents(checklist: Checklist) -> Iterator[str]:
+    yield "<ul>"
+    for item in checklist.items:
+        name, words = item.wants.item.name, f"{item.wants.title}: {state_of(item)}"
+        yield f'<li><a href="#{_slug(name)}">{escape(name)}</a> {escape(words)}</li>'
+    yield '<li><a href="#differences">Differences from the paper</a></li>'
+    yield '<li><a href="#missing">What is missing, and what it costs</a></li></ul>'
 
 
-def _state(item: ItemState) -> str:
-    cells = item.cells
-    if cells is None:
-        return "out_of_reach"
-    return "filled" if not (cells.missing or cells.by_hand or cells.partial) and cells.filled else "missing"
+def state_of(item: ItemState) -> str:
+    """Describe how much of an item is there."""
+    if item.cells is None:
+        return f"cannot be reproduced: {item.wants.item.cannot}"
+    counts = item.cells.to_json()
+    unit = "cells" if item.wants.layout else "rows" if item.wants.wants else ""
+    parts = [f"{counts[state]:,} {words}" for state, words in STATES.items() if counts[state]]
+    return f"{item.cells.paper:,} {unit}: {', '.join(parts)}" if unit else ", ".join(parts).removeprefix("1 ")
 
 
-def _item(checklist: Checklist, item: ItemState, store: Store, drawn: Drawn) -> Iterator[str]:
+def _item(
+    checklist: Checklist, item: ItemState, store: Store, folder: Path, made: dict[tuple[Any, ...], str]
+) -> Iterator[str]:
     written = item.wants.item
-    chip = ' <span class="chip">ablation</span>' if written.ablation else ""
-    yield f'<section id="{_anchor(written.name)}"><h2>{escape(written.name)}{chip}</h2>'
-    # A table's own caption says what it shows.
-    words = "" if item.wants.layout else f"<strong>{escape(item.wants.title)}.</strong>"
-    if status := f"{words} {escape(_status(item))}".strip():
-        yield f"<p>{status}</p>"
-    if written.note:
-        yield f"<p>{escape(written.note)}</p>"
-    if written.cannot is not None:
-        yield f'<p class="lacking">Cannot be reproduced: {escape(written.cannot)}.</p>'
-        if (table := _published(checklist, written.name)) is not None:
-            yield _plain(fragment(table), written.name)
-    elif item.wants.layout is not None:
-        yield _plain(fragment(_table(checklist, item, store)), written.name)
-    for paper_plot in written.plots:
-        yield from _figure(checklist, item, paper_plot, drawn)
+    ablation = " (ablation)" if written.ablation else ""
+    yield f'<h2 id="{_slug(written.name)}">{escape(written.name + ablation)}</h2>'
+    yield f"<p><strong>{escape(item.wants.title)}.</strong> {escape(state_of(item))}. {escape(written.note)}</p>"
+    if written.page is not None and checklist.there:
+        yield f'<p><a href="{SITE}/index.html">{escape(written.page)}</a></p>'
+    if written.categories is not None:
+        table: Table | None = categories_table(checklist, written)
+    else:
+        table = _table(checklist, item, store) if item.wants.layout else _published(checklist, written.name)
+    if table is not None:
+        file = f"{TABLES}/{_slug(written.name)}.html"
+        (folder / file).write_text(rendered(table, "html", page=True), encoding="utf-8")
+        html = fragment(table)
+        yield f'<p><a href="{file}">{escape(written.name)}</a></p>'
+        yield re.sub(r'id="[^"]*"', f'id="of-{_slug(written.name)}"', html, count=1)
+    if written.plots:
+        yield from _figures(checklist, item, folder, made)
     if lacking := [step.step.row.name for step in item.steps.values() if step.step.cannot is None and step.to_do != 0]:
-        yield f'<p class="lacking">Not run yet: {escape(", ".join(dict.fromkeys(lacking)))}.</p>'
+        yield f"<p>Not run yet: {escape(', '.join(dict.fromkeys(lacking)))}.</p>"
     if item.by_hand:
         yield f"<p>Commands to run by hand:</p>{_commands(item.by_hand)}"
-    yield "</section>"
-
-
-def _status(item: ItemState) -> str:
-    cells = item.cells
-    if cells is None or not cells.paper:
-        return ""
-    unit, counts = "cells" if item.wants.layout else "rows", cells.to_json()
-    parts = [f"{counts[state]:,} {words}" for state, words in STATES.items() if counts[state]]
-    return f"{cells.paper:,} {unit}: {', '.join(parts)}." if item.wants.wants or item.wants.layout else ""
 
 
 def _table(checklist: Checklist, item: ItemState, store: Store) -> Table:
@@ -148,53 +152,30 @@ def _published(checklist: Checklist, name: str) -> Table | None:
     return simple_table("As published", ["", *(head.replace("_", " ") for head in heads)], cells)
 
 
-def _figure(checklist: Checklist, item: ItemState, paper_plot: PaperPlot, drawn: Drawn) -> Iterator[str]:
-    choice = _choice(checklist, item, paper_plot)
-    key = (paper_plot.plot, paper_plot.by or "", paper_plot.score or "", *choice.judges, *choice.painters)
-    if key in drawn:
-        place = drawn[key]
-        same = f'The same plot as <a href="#{_anchor(place)}">{escape(place)}</a>.'
-        yield f"<p>{' '.join(filter(None, (escape(paper_plot.part), same)))}</p>"
-        return
-    try:
-        if not checklist.there and find_plot(paper_plot.plot).name != "data":
-            raise LimnerError("the store has no drawings yet")
-        with tempfile.TemporaryDirectory(prefix="limner-") as folder:
-            path = Path(folder) / "plot.svg"
-            plot(paper_plot.plot, [checklist.asked.exam], path, choice)
-            drawing = path.read_bytes()
-    except LimnerError as error:
-        yield f'<p class="lacking">{escape(paper_plot.part)} Not drawn: {escape(str(error))}.</p>'
-        return
-    drawn[key] = item.wants.item.name
-    picture = base64.b64encode(drawing).decode()
-    words = f"{paper_plot.part} {find_plot(paper_plot.plot).about}".strip()
-    yield f'<figure{_upright(drawing)}><img alt="{escape(words)}" src="data:image/svg+xml;base64,{picture}">'
-    yield f"<figcaption>{escape(words)}</figcaption></figure>"
+def _figures(checklist: Checklist, item: ItemState, folder: Path, made: dict[tuple[Any, ...], str]) -> Iterator[str]:
+    if not item.wants.wants or any(map(checklist.groups_of, item.steps.values())):
+        for figure in figures_of(checklist, item):
+            yield f"<p>{_figure(checklist, item, figure, folder, made)}</p>"
+    elif item.not_made is not None:
+        yield f"<p>Not drawn: {escape(item.not_made)}.</p>"
 
 
-def _upright(drawing: bytes) -> str:
-    """Return the class attribute of a plot that goes on a portrait page; empty for other plots."""
-    size = re.search(rb'<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)
-    return ' class="upright"' if size and float(size[2]) > 0.8 * float(size[1]) else ""
-
-
-def _choice(checklist: Checklist, item: ItemState, paper_plot: PaperPlot) -> PlotChoice:
-    """Return the choice of a figure's rows under the paper's judge, if the store has them."""
-    groups = [group for step in item.steps.values() for group in checklist.groups_of(step)]
-    judges: tuple[str, ...] = ()
-    if not find_plot(paper_plot.plot).compared and groups:
-        judges = (groups[0].evaluator.id,)
-        groups = [group for group in groups if group.evaluator.id == judges[0]]
-    painters = tuple(dict.fromkeys(group.painter for group in groups))
-    data = checklist.asked.data if paper_plot.plot == "data" and not checklist.there else None
-    named = painters if item.wants.wants and paper_plot.plot not in ("data", "people") else ()
-    store = checklist.planner.store if checklist.there else checklist.asked.store
-    return PlotChoice(store, judges, checklist.reading, paper_plot.score, named, paper_plot.by, data=data)
+def _figure(
+    checklist: Checklist, item: ItemState, figure: Figure, folder: Path, made: dict[tuple[Any, ...], str]
+) -> str:
+    if figure.key not in made:
+        file = f"{FIGURES}/{_slug(f'{item.wants.item.name} {figure.part}')}.svg"
+        try:
+            plot(figure.plot.plot, [checklist.asked.exam], folder / file, figure.choice)
+        except LimnerError as error:
+            return f"{escape(figure.part)} Not drawn: {escape(str(error))}."
+        made[figure.key] = file
+    words = f"{figure.part} {find_plot(figure.plot.plot).about}".strip()
+    return f'<a href="{made[figure.key]}"><img alt="{escape(words)}" src="{made[figure.key]}"></a>'
 
 
 def _differences(checklist: Checklist) -> Iterator[str]:
-    yield '<section id="differences"><h2>Differences from the paper</h2>'
+    yield '<h2 id="differences">Differences from the paper</h2>'
     listed = differences(checklist)
     if not listed:
         yield "<p>The store has no row of the paper yet.</p>" if not checklist.groups else "<p>None are known.</p>"
@@ -203,37 +184,21 @@ def _differences(checklist: Checklist) -> Iterator[str]:
         for name, differing in listed.items():
             yield f"<dt>{escape(name)}</dt><dd>{escape('; '.join(differing))}</dd>"
         yield "</dl>"
-    yield "</section>"
 
 
 def _missing(checklist: Checklist) -> Iterator[str]:
-    yield '<section id="missing"><h2>What is missing, and what it costs</h2>'
-    yield _plain(fragment(items_table(checklist)), "checklist")
+    yield '<h2 id="missing">What is missing, and what it costs</h2>'
+    yield fragments(checklist_tables(checklist))
     if checklist.runnable:
-        yield _plain(fragment(steps_table(checklist)), "steps")
-        dollars, unknown = checklist.dollars
-        yield f"<p>The commands below do the rest for about {escape(money(dollars, unknown))}.</p>"
+        yield f"<p>The commands below do the rest for about {escape(money(*checklist.dollars))}.</p>"
         yield _commands(commands(checklist))
-    lacking = [step for step in checklist.steps if step.step.cannot is not None]
-    if lacking:
-        yield "<h3>Rows that cannot be reproduced</h3><dl>"
-        for step in lacking:
-            yield f"<dt>{escape(step.step.row.name)}</dt><dd>{escape(step.step.cannot or '')}</dd>"
-        yield "</dl>"
-    yield "</section>"
 
 
 def _commands(lines: Iterable[str]) -> str:
     return "<pre>" + "\n".join(map(escape, lines)) + "</pre>"
 
 
-def _plain(html: str, name: str) -> str:
-    """Return a table's fragment without its style, which is in the head, and with a unique id."""
-    html = html.replace(f"<style>\n{STYLE}\n</style>\n", "")
-    return re.sub(r'id="[^"]*"', f'id="of-{_anchor(name)}"', html, count=1)
-
-
-def _anchor(name: str) -> str:
+def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
 
 
@@ -262,8 +227,9 @@ def checklist_tables(checklist: Checklist) -> list[Table]:
     if checklist.runnable:
         tables.append(steps_table(checklist))
     if lacking := [step for step in checklist.steps if step.step.cannot is not None]:
-        rows = [[step.step.row.name, step.step.cannot or ""] for step in lacking]
-        tables.append(simple_table("rows that cannot be reproduced", ["row", "why"], rows, prose=["why"]))
+        rows = [[step.step.row.name, ", ".join(step.judges) or MISSING, step.step.cannot or ""] for step in lacking]
+        heads = ["row", "judge", "why"]
+        tables.append(simple_table("rows that cannot be reproduced", heads, rows, prose=["why"], names=2))
     return tables
 
 
@@ -353,8 +319,9 @@ def _replacements(checklist: Checklist, step: StepState) -> list[str]:
     for role, spec in row.strategy_options.items():
         if spec != written.strategy_options.get(role, spec):
             replaced.append(f"{role} {spec} instead of {written.strategy_options[role]}")
+    preset = exams.kind(checklist.asked.kind).preset(listing.preset)
     for what in ("regions", "aesthetics"):
-        given, paper = getattr(checklist.asked, what), getattr(listing, what)
+        given, paper = getattr(checklist.asked, what), preset.get(what)
         if given is not None and paper is not None and given != paper:
             replaced.append(f"{what} by {given} instead of {paper}")
     return replaced
@@ -371,7 +338,7 @@ HELP = (
 
 
 class NoPdf(LimnerError):
-    """A failure to print the document; the HTML is complete."""
+    """A failure to print the index; the folder is complete."""
 
 
 def find_browser() -> str | None:
@@ -402,13 +369,14 @@ def write_pdf(page: Path, path: Path) -> None:
     if browser is None:
         raise NoPdf(f"{failed}: no browser was found; {HELP}")
     with tempfile.TemporaryDirectory(prefix="limner-") as folder:
-        made = Path(folder) / "document.pdf"
+        made = Path(folder) / "printed.pdf"
         words = ["--headless", "--disable-gpu", "--no-pdf-header-footer", "--disable-extensions", "--no-first-run"]
         # Chromium refuses its sandbox as root; it prints only our own page, in which everything is escaped.
         words += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         words += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={made}", page.resolve().as_uri()]
         try:
-            ended = subprocess.run([browser, *words], capture_output=True, timeout=PRINT_TIMEOUT_S, check=False)
+            how: dict[str, Any] = {"capture_output": True, "timeout": PRINT_TIMEOUT_S, "env": without_keys(os.environ)}
+            ended = subprocess.run([browser, *words], check=False, **how)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise NoPdf(f"{failed}: {browser} did not print it: {error}; {HELP}") from error
         if not made.is_file() or not made.stat().st_size:

@@ -28,6 +28,7 @@ class Reproduction:
     Attributes:
         exam: The exam as in `limner run`: an installed exam, ``sample/NAME``, or the path of an exam.toml.
         painters: The only rows: ``MODEL`` or ``MODEL=SPEC`` for a model of the paper, ``[NAME=]SPEC`` for another.
+        painter_args: Options of the painters named by ``MODEL=SPEC``, and those that rows require.
         strategy_options: The models that replace the paper's in strategies, by role, such as ``planner``.
         judges: The replacements of judges: ``SPEC`` for the preset's judge, ``NAME=SPEC`` for another of the paper.
         judge_args: The arguments of calls to the judge, in place of the preset's.
@@ -41,6 +42,7 @@ class Reproduction:
     store: str = DEFAULT
     data: Path | None = None
     painters: tuple[str, ...] = ()
+    painter_args: Mapping[str, Any] = field(default_factory=dict)
     strategy_options: Mapping[str, str] = field(default_factory=dict)
     judges: tuple[str, ...] = ()
     judge_args: Mapping[str, Any] = field(default_factory=dict)
@@ -114,6 +116,7 @@ class PaperRow(StrictModel):
         strategy: The strategy; `strategy_options` are its models and numbers.
         preset: The exam's preset, if it is not the list's.
         painter_args: Options of the painter.
+        requires: Options of the painter that only the user can name, each with the reason.
         cannot: The reason why no command can make it.
         note: A note for the reader on how it is made here.
     """
@@ -123,6 +126,7 @@ class PaperRow(StrictModel):
     strategy_options: dict[str, str] = Field(default_factory=dict)
     preset: str | None = None
     painter_args: dict[str, Any] = Field(default_factory=dict)
+    requires: dict[str, str] = Field(default_factory=dict)
     cannot: str | None = None
     note: str | None = None
 
@@ -137,12 +141,33 @@ class PaperJudge(StrictModel):
 
 
 class PaperPlot(StrictModel):
-    """A plot for a figure."""
+    """A plot for a figure.
+
+    Attributes:
+        where: For a plot of drawings, the tags of the question that it shows.
+        nth: The number of that question among those with the tags, from 1.
+        each: A tag for each of whose values the drawings of a question are shown, instead of one question.
+    """
 
     plot: str
     score: str | None = None
     by: str | None = None
     part: str = ""
+    where: dict[str, str] = Field(default_factory=dict)
+    nth: int = Field(default=1, ge=1)
+    each: str | None = None
+
+
+class PaperCategories(StrictModel):
+    """A list of categories in a file of the paper folder, with a column ``count``.
+
+    Attributes:
+        file: The file's name without its suffix.
+        tags: Column of the file -> the tag of which it has values.
+    """
+
+    file: str
+    tags: dict[str, str]
 
 
 class PaperItem(StrictModel):
@@ -153,13 +178,15 @@ class PaperItem(StrictModel):
         title: The title; by default the layout's.
         layout: The table's layout in `limner.report.paper`; `section` limits it to one section.
         plots: The plots for a figure.
+        page: Where the site shows the same, for a figure that is set from questions.
+        categories: A list of categories that the paper prints, with the number of questions of each.
         rows: The rows that it needs; by default all published rows of the layout.
         rows_of: A layout whose published rows are needed.
         judges: The judges that mark the rows, from the list's judges; by default the preset's judge.
-        sample: The number of questions that the paper sampled for it, if not the whole exam.
         ablation: Whether it compares ways of drawing or marking.
         cannot: The reason why no command can make it.
-        people: The design of the study whose people it needs.
+        people: The design of the study whose people it needs; a study is named after its design.
+        sampled: Whether judges other than the preset's mark only the drawings of that study.
         by_hand: Further commands to run by hand, with ``{exam}`` and ``{store}``.
         note: A note for the reader.
     """
@@ -169,13 +196,15 @@ class PaperItem(StrictModel):
     layout: str | None = None
     section: str | None = None
     plots: tuple[PaperPlot, ...] = ()
+    page: str | None = None
+    categories: PaperCategories | None = None
     rows: tuple[str, ...] = ()
     rows_of: str | None = None
     judges: tuple[str, ...] = ()
-    sample: int | None = Field(default=None, gt=0)
     ablation: bool = False
     cannot: str | None = None
     people: str | None = None
+    sampled: bool = False
     by_hand: tuple[str, ...] = ()
     note: str = ""
 
@@ -191,10 +220,12 @@ class PaperItem(StrictModel):
 
     @model_validator(mode="after")
     def _whole(self) -> PaperItem:
-        if not (self.layout or self.plots or self.cannot):
-            raise ValueError("it needs a layout, plots, or a reason in cannot")
+        if not (self.layout or self.plots or self.page or self.categories or self.cannot):
+            raise ValueError("it needs a layout, plots, a page, or a reason in cannot")
         if not (self.title or self.layout):
             raise ValueError("it needs a title or a layout")
+        if self.sampled and self.people is None:
+            raise ValueError("sampled needs people: the design of the study")
         return self
 
 
@@ -203,14 +234,11 @@ class PaperList(StrictModel):
 
     Attributes:
         preset: The preset with which rows are drawn and marked.
-        regions: The paper's region counter; `aesthetics` is its probe of aesthetics.
         rows: The rows by the paper's names.
         judges: The judges by the paper's names; in tables of judges as ``NAME / SHOWN``, with what they were shown.
     """
 
     preset: str = "paper"
-    regions: str | None = None
-    aesthetics: str | None = None
     rows: dict[str, PaperRow] = Field(default_factory=dict)
     judges: dict[str, PaperJudge] = Field(default_factory=dict)
     items: tuple[PaperItem, ...] = Field(min_length=1)

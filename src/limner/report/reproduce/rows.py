@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core import catalogue
 from ...core.errors import UsageError
@@ -18,6 +18,8 @@ from .request import PaperJudge, PaperList, PaperRow
 
 OWN_MACHINE = "weights"
 """The prefix of models in the catalogue that no service offers."""
+FINISHED = "folder/"
+"""The prefix of painters whose pictures are finished: no strategy is applied to them."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,15 @@ class WantedRow:
     note: str | None = None
 
 
+class StoredPainter(NamedTuple):
+    """A painter of the store with the strategy and options of its drawings."""
+
+    name: str
+    spec: str
+    strategy: str
+    options: Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class RowFinder:
     """A finder of the painter and judge for each row.
@@ -54,7 +65,8 @@ class RowFinder:
         own: The user's own painters, by name.
         judges: The judges in place of the paper's, by plain name.
         helpers: The models in strategies in place of the paper's, by role.
-        stored: Spec -> the painter names under which the store has its drawings.
+        stored: The painters whose drawings the store has.
+        painter_args: The user's options of painters in place of the paper's, and of those that rows require.
         only: The plain names of the requested rows; None for all.
     """
 
@@ -67,7 +79,8 @@ class RowFinder:
     own: Mapping[str, str] = field(default_factory=dict)
     judges: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, str] = field(default_factory=dict)
-    stored: Mapping[str, Collection[str]] = field(default_factory=dict)
+    stored: Sequence[StoredPainter] = ()
+    painter_args: Mapping[str, Any] = field(default_factory=dict)
     only: frozenset[str] | None = None
 
     def wanted(self, name: str) -> bool:
@@ -96,16 +109,27 @@ class RowFinder:
         helper = helper or self._marker(how["preset"])
         if row.model == "":
             return WantedRow(name, cannot=helper, **how)
+        if row.requires and given is None and (made := self._made(name, row, minds)) is not None:
+            how["painter_args"] = dict(made.options)
+            return WantedRow(name, f"{made.name}={made.spec}", made.spec, cannot=helper, **how)
         spec = given or self._spec(model)
         if spec is None:
             unknown = f"Limner does not know a model of this name; name a painter with {_painter_option(name)}"
             return WantedRow(name, cannot=unknown, **how)
         if given is not None:
-            # Arguments of the paper's painter do not apply to another one.
-            how["painter_args"] = {}
+            if spec.startswith(FINISHED):
+                how |= {"strategy": None, "strategy_options": {}, "painter_args": {}}
+                helper = self._marker(how["preset"])
+            else:
+                # Arguments of the paper's painter do not apply to another one, but for those of a trained model.
+                how["painter_args"] = {**(row.painter_args if row.requires else {}), **self.painter_args}
+                helper = self._required(row) or helper
             return WantedRow(name, f"{_slug(name if '/' in model else model)}={spec}", spec, cannot=helper, **how)
+        if row.requires:
+            how["painter_args"] = {**row.painter_args, **self.painter_args}
+            return WantedRow(name, f"{_slug(name)}={spec}", spec, cannot=self._required(row) or helper, **how)
         # Reuse drawings that are stored under another name, so that they are not paid for again.
-        names = sorted(self.stored.get(spec, ()))
+        names = sorted(painter.name for painter in self.stored if painter.spec == spec)
         word = spec if spec in names or not names else f"{names[0]}={spec}"
         return WantedRow(name, word, spec, cannot=self._lacking(name, spec) or helper, **how)
 
@@ -131,6 +155,21 @@ class RowFinder:
         if judge.cannot or judge.judge is None:
             return judge
         return judge.model_copy(update={"cannot": self._gone(judge.judge, f"replace it with --judge '{name}=SPEC'")})
+
+    def _made(self, name: str, row: PaperRow, options: Mapping[str, str]) -> StoredPainter | None:
+        """Return the stored painter of the row's name that drew with its strategy and all of its options."""
+        strategy = f"{row.strategy}[{','.join(f'{key}={value}' for key, value in sorted(options.items()))}]"
+        for painter in self.stored:
+            if (plain_name(painter.name), painter.strategy) == (plain_name(name), strategy):
+                kept = row.painter_args.items() <= painter.options.items()
+                if kept and row.requires.keys() <= painter.options.keys():
+                    return painter
+        return None
+
+    def _required(self, row: PaperRow) -> str | None:
+        """Return why a row cannot be drawn without an option that only the user can name; None if it is named."""
+        lacking = [option for option in row.requires if option not in self.painter_args]
+        return f"{row.requires[lacking[0]]}; name it with --painter-arg {lacking[0]}=VALUE" if lacking else None
 
     def _spec(self, model: str) -> str | None:
         if "/" in model:
@@ -175,7 +214,8 @@ def row_finder(
     judge: str | None,
     judges: Mapping[str, str],
     helpers: Mapping[str, str],
-    stored: Mapping[str, Collection[str]],
+    stored: Sequence[StoredPainter] = (),
+    painter_args: Mapping[str, Any] | None = None,
 ) -> RowFinder:
     """Sort the user's painters into models of the paper (`names`) and others, and return the finder.
 
@@ -200,7 +240,10 @@ def row_finder(
         else:
             raise UsageError(f"--painter {word}: the paper has no such model; it has: {', '.join(names)}")
     limited = frozenset(only) if only or own else None
-    return RowFinder(listing, settings, catalogue.today(), presets, judge, given, own, judges, helpers, stored, limited)
+    return RowFinder(
+        listing, settings, catalogue.today(), presets, judge, given, own, judges, helpers, stored,
+        painter_args or {}, limited,
+    )  # fmt: skip
 
 
 def _painter_option(name: str, spec: str = "SPEC") -> str:

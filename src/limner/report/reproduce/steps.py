@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ... import exams
-from ...core.errors import UsageError
+from ...core.errors import StoreError, UsageError
+from ...core.evaluator import row_name
 from ...core.exam import Exam, Selection
 from ...core.settings import Settings
 from ...evidence.backends import Measuring
@@ -19,6 +20,9 @@ from ...running.estimate import Estimate, Markings, estimate, total
 from ...running.plan import Plan
 from ...running.setup import Asking, make_plan
 from ...store import Store
+from ...study.design import find_design
+from ...study.new import study_drawings
+from ...study.sampling import cell_name
 from .request import PaperJudge, PaperList, Reproduction
 from .rows import WantedRow
 
@@ -32,12 +36,15 @@ class RunStep:
 
     Attributes:
         judge: The judge in place of the preset's.
+        study: The study whose drawings alone are marked.
+        questions: The ids of the only questions that are needed; all if empty.
         cannot: Why it cannot be run.
     """
 
     row: WantedRow
     judge: PaperJudge | None = None
-    sample: int | None = None
+    study: str | None = None
+    questions: tuple[str, ...] = ()
 
     @property
     def cannot(self) -> str | None:
@@ -53,14 +60,16 @@ class RunStep:
     def key(self) -> str:
         """A key that identifies the step, whichever tables need it."""
         row = self.row if self.cannot else replace(self.row, name="")
-        return repr((row, self.judge, self.sample))
+        return repr((row, self.judge, self.study, self.questions))
 
 
-def make_step(row: WantedRow, judge: PaperJudge | None = None, sample: int | None = None) -> RunStep:
-    """Return a step; the preset's judge marks the whole row, without sampling."""
+def make_step(
+    row: WantedRow, judge: PaperJudge | None = None, study: str | None = None, questions: tuple[str, ...] = ()
+) -> RunStep:
+    """Return a step; the preset's judge marks the whole row, others only the drawings of the study, if one is named."""
     if row.cannot is not None or judge is None or judge == PaperJudge():
-        return RunStep(row)
-    return RunStep(row, judge, sample)
+        return RunStep(row, questions=() if row.cannot else questions)
+    return RunStep(row, judge, study)
 
 
 @dataclass(frozen=True)
@@ -132,7 +141,7 @@ class Planner:
 
     def state(self, step: RunStep, items: tuple[str, ...]) -> StepState:
         """Return the state of a step; drawings that an earlier step will make are not counted again."""
-        state = StepState(step, self.command(step), items=items)
+        state = StepState(step, self.command(step), judges=self._judges(step), items=items)
         if step.cannot is not None or self.loaded is None:
             return replace(state, why=step.cannot or self.why, command="" if step.cannot else state.command)
         plan, why = self._planned(step)
@@ -141,14 +150,20 @@ class Planner:
         backlog, (arm,) = Backlog(plan, self.store), plan.arms
         lines = estimate(plan, self.store, self.settings, self._markings)
         label, strategy = backlog.label(arm.painter), arm.strategy.name
-        if (label, strategy) in self._drawn or step.marks:
+        if step.questions:
+            pass  # Priced by itself, whichever other items need the row.
+        elif (label, strategy) in self._drawn or step.marks:
             lines = [line for line in lines if line.role in ROLES_AFTER_DRAWING]
-        elif step.sample is None:
+        elif step.study is None:
             self._drawn.add((label, strategy))
         judges = tuple(judge.name for judge in plan.judges)
         how: dict[str, Any] = {"label": label, "strategy": strategy, "judges": judges, "why": why}
         able = plan if why is None else None
         return replace(state, **how, plan=able, evaluators=backlog.setups, found=tuple(lines))
+
+    def _judges(self, step: RunStep) -> tuple[str, ...]:
+        preset = exams.kind(self.asked.kind).preset(step.row.preset or None)
+        return tuple(self._asking(step)["judges"] or ([preset["judge"]] if "judge" in preset else []))
 
     def _planned(self, step: RunStep) -> tuple[Plan | None, str | None]:
         """Return the plan and what this machine lacks for it; if probes are missing, it is planned without them."""
@@ -166,6 +181,8 @@ class Planner:
         """Return the plan of a step; `how` is passed to `limner.running.plan.Plan`."""
         row = step.row
         plan = self._made(step, Asking(**self._asking(step), preset=row.preset), **how)
+        if step.study is not None:
+            plan = self._sampled(step.study, plan)
         if not step.marks:
             return plan
         preset = exams.kind(self.asked.kind).preset(row.preset)
@@ -174,9 +191,7 @@ class Planner:
         return replace(plan, judges=self._made(step, own).judges)
 
     def _made(self, step: RunStep, asking: Asking, **how: Any) -> Plan:
-        row, selection = step.row, self.asked.selection
-        if step.sample is not None and selection == Selection() and self.loaded is not None:
-            selection = replace(selection, sample=min(step.sample, len(self.loaded[1].questions)))
+        row = step.row
         return make_plan(
             self.asked.exam,
             self.store,
@@ -184,7 +199,7 @@ class Planner:
             user_settings=self.settings,
             painters=() if row.word is None else (row.word,),
             asking=asking,
-            selection=selection,
+            selection=Selection(ids=step.questions) if step.questions else self.asked.selection,
             painter_options=row.painter_args,
             strategies=() if row.strategy is None else (row.strategy,),
             strategy_options=row.strategy_options,
@@ -192,11 +207,23 @@ class Planner:
             **how,
         )
 
+    def _sampled(self, study: str, plan: Plan) -> Plan:
+        """Return the plan for the drawings of a study alone; until they are drawn, for as many questions."""
+        (arm,) = plan.arms
+        row = row_name(Backlog(plan, self.store).label(arm.painter), arm.strategy.name)
+        try:
+            return replace(plan, only_drawings=study_drawings(self.store, self.asked.exam, study, [row]))
+        except (UsageError, StoreError):
+            design = find_design(study, exams.kind(self.asked.kind)).sample
+            cells = {cell_name(question.tags, design.cross) for question in plan.exam.questions}
+            return replace(plan, exam=plan.exam.select(Selection(limit=design.size or len(cells) * (design.each or 0))))
+
     @property
     def measuring(self) -> Measuring | None:
         """The measurements, with the paper's probes or the user's replacements."""
-        regions = self.asked.regions or self.listing.regions
-        aesthetics = self.asked.aesthetics or self.listing.aesthetics
+        preset = exams.kind(self.asked.kind).preset(self.listing.preset)
+        regions = self.asked.regions or preset.get("regions")
+        aesthetics = self.asked.aesthetics or preset.get("aesthetics")
         return Measuring(regions=regions, aesthetics=aesthetics) if regions or aesthetics else None
 
     def _asking(self, step: RunStep) -> dict[str, Any]:
@@ -223,10 +250,8 @@ class Planner:
         words += [*_pairs("--judge-arg", asking["args"]), *_pairs("-O", asking["options"])]
         measured = self.measuring.words if self.measuring else {}
         words += [word for name, value in measured.items() for word in (f"--{name}", value)]
-        if asked.selection_words:
-            words += asked.selection_words
-        elif step.sample is not None:
-            words += ["--sample", str(step.sample)]
+        words += ["--ids", ",".join(step.questions)] if step.questions else asked.selection_words
+        words += ["--study", step.study] if step.study else []
         if not step.marks and asked.data is not None:
             words += ["--data", str(asked.data)]
         elif not step.marks and self.loaded is None:

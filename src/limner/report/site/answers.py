@@ -20,10 +20,10 @@ from .pictures import Pictures
 
 MAX_NAMED = 2
 """The most painters named in a sentence; further ones are only counted."""
-MAX_LISTED = 4
-"""The most painters listed below the sentence."""
-MAX_DRAWN = 3
-"""The most painters with a drawing shown."""
+MAX_LISTED = 8
+"""The most painters listed below the sentence, with a drawing each."""
+STRIP = 4
+"""The number of best and of worst drawings."""
 Words = list[str | int]
 """A sentence as a list of texts and of painters' numbers."""
 
@@ -32,13 +32,15 @@ def answer(judges: JudgeData, pictures: Pictures) -> dict[str, Any]:
     """Return an exam's result for the first page, by the first judge whose scores are informative."""
     inventory = judges.inventory
     if not judges.tables:
-        return {"way": None, "said": ["Nothing is marked yet."], "sure": [], "rows": []}
+        return {"way": None, "said": ["Nothing is marked yet."], "sure": [], "rows": [], "controls": []}
     first: dict[str, Any] | None = None
     for table in judges.tables:
         body, informative = _answer(table, inventory)
+        if informative or first is None:
+            body |= {"drawn": _drawn(table, body["rows"], judges, pictures), **_strips(table, judges, pictures)}
         if informative:
-            return body | {"drawn": _drawn(table, body["rows"], judges, pictures)}
-        first = first or body | {"drawn": _drawn(table, body["rows"], judges, pictures)}
+            return body
+        first = first or body
     return first or {}
 
 
@@ -48,10 +50,10 @@ def _answer(table: JudgeTable, inventory: Inventory) -> tuple[dict[str, Any], bo
     score = headline(rows, inventory)
     evaluator = table.evaluator
     head: dict[str, Any] = {"way": table.number, "judge": table.name, "examined": evaluator.examined}
-    head |= evaluator.warnings_json
+    head |= {"certificate": table.certificate, **evaluator.warnings_json}
     head |= {"score": score.name if score else None, "questions": len(board.rows[0].compared.questions)}
     if score is None:
-        return head | {"said": _no_headline(rows, inventory), "sure": [], "rows": []}, False
+        return head | {"said": _no_headline(rows, inventory), "sure": [], "rows": [], "controls": []}, False
     order = [rows[n] for n in ordered(rows, scores, score)]
     scored = [row for row in order if row.numbers.value(score.name) is not None]
     number = _numbers(inventory)
@@ -59,10 +61,12 @@ def _answer(table: JudgeTable, inventory: Inventory) -> tuple[dict[str, Any], bo
     result, certainty = _rivals(rivals, score, board, number) if rivals else _controls(scored, score, number)
     placed = dict(zip((row.name for row in scored), places(scored, score), strict=True))
     listed = [
-        {"p": number(row), "place": placed[row.name], "numbers": numbers_json(row.numbers)}
-        for row in (rivals or scored)[:MAX_LISTED]
+        {"p": number(row), "place": placed[row.name], "numbers": numbers_json(row.numbers), "cost": row.costs.drawing}
+        for row in scored[:MAX_LISTED]
     ]
-    return head | {"said": result, "sure": certainty, "rows": listed}, True
+    controls = sorted((row for row in scored if row.control), key=lambda row: -(row.numbers.value(score.name) or 0.0))
+    ends = [[number(row), row.numbers.value(score.name)] for row in (*controls[:1], *controls[1:][-1:])]
+    return head | {"said": result, "sure": certainty, "rows": listed, "controls": ends}, True
 
 
 def headline(rows: Sequence[Standing], inventory: Inventory) -> Score | None:
@@ -135,10 +139,10 @@ def _certainty(
 
 def _controls(scored: Sequence[Standing], score: Score, number: Any) -> tuple[Words, Words]:
     first, last = scored[0], scored[-1]
-    result: Words = ["Only controls were examined: ", number(first), f" gets {_value(first, score)}"]
+    result: Words = [number(first), f" gets {_value(first, score)}"]
     if first is not last:
         result += [", ", number(last), f" {_value(last, score)}"]
-    return [*result, "."], ["A control's correct result is known: it examines the judge."]
+    return [*result, "."], ["All painters are controls, whose correct result is known: this examines the judge."]
 
 
 def _listed(names: Sequence[str | int], word: str = "and") -> Words:
@@ -156,7 +160,7 @@ def _value(row: Standing, score: Score) -> str:
     interval = row.scores[score.name]
     value = f"{interval.value:.{score.digits}f} {_plain(score)}"
     if interval.low is None or interval.high is None:
-        return f"{value} (n={row.numbers.n})"
+        return f"{value} on {row.numbers.n} question{'' if row.numbers.n == 1 else 's'}"
     return f"{value} [{interval.low:.{score.digits}f}, {interval.high:.{score.digits}f}]"
 
 
@@ -171,15 +175,16 @@ def _numbers(inventory: Inventory) -> Any:
 def _drawn(
     table: JudgeTable, rows: Sequence[dict[str, Any]], judges: JudgeData, pictures: Pictures
 ) -> dict[str, Any] | None:
-    """Return one question drawn by the leading painters: the one on which they differ most."""
+    """Return one question drawn by the listed painters: the one on which they differ most."""
     inventory, met = judges.inventory, judges.met[table.number]
     painters = [row["p"] for row in rows] or [n for n, painter in enumerate(inventory.painters) if painter.done]
-    painters = painters[:MAX_DRAWN]
+    painters = painters[:MAX_LISTED]
     drawn: dict[int, dict[int, DrawingSlot]] = {}
     for slot in inventory.slots.values():
         if slot.painter in painters and slot.image and not math.isnan(met[slot.number]):
             drawn.setdefault(slot.question, {}).setdefault(slot.painter, slot)
-    whole = {q: slots for q, slots in drawn.items() if len(slots) == len(painters)}
+    most = max(map(len, drawn.values()), default=0)
+    whole = {q: slots for q, slots in drawn.items() if len(slots) == most}
     if not whole:
         return None
 
@@ -190,9 +195,33 @@ def _drawn(
     question = max(whole, key=lambda q: (spread(q), -q))
     asked = inventory.questions[question]
     drawings = [
-        {"p": p, "d": slot.short, "image": pictures.small(slot.image), "met": round(met[slot.number], 4)}
+        _tile(whole[question][p], met[whole[question][p].number], inventory, pictures)
         for p in painters
-        for slot in [whole[question][p]]
+        if p in whole[question]
     ]
     reference = pictures.small(asked.reference.sha256) if asked.reference else None
     return {"id": asked.id, "key": inventory.keys[question], "reference": reference, "drawings": drawings}
+
+
+def _strips(table: JudgeTable, judges: JudgeData, pictures: Pictures) -> dict[str, Any]:
+    """Return the best and the worst drawings of painters that are not controls, each of another question."""
+    inventory, met = judges.inventory, judges.met[table.number]
+    slots = [
+        slot
+        for slot in inventory.slots.values()
+        if slot.image and not inventory.painters[slot.painter].control and not math.isnan(met[slot.number])
+    ]
+
+    def strip(best: bool) -> list[dict[str, Any]]:
+        order = sorted(slots, key=lambda slot: (-met[slot.number] if best else met[slot.number], slot.number))
+        chosen: dict[int, DrawingSlot] = {}
+        for slot in order:
+            chosen.setdefault(slot.question, slot)
+        return [_tile(slot, met[slot.number], inventory, pictures) for slot in list(chosen.values())[:STRIP]]
+
+    return {"best": strip(True), "worst": strip(False)} if len(slots) >= 2 * STRIP else {"best": [], "worst": []}
+
+
+def _tile(slot: DrawingSlot, met: float, inventory: Inventory, pictures: Pictures) -> dict[str, Any]:
+    body = {"p": slot.painter, "d": slot.short, "image": pictures.small(slot.image), "met": round(met, 4)}
+    return body | {"id": inventory.questions[slot.question].id, "key": inventory.keys[slot.question]}

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.errors import DataError
 from ...core.evaluator import Evaluator
-from ...core.exam import Question
+from ...core.exam import Question, whole_tags
 from ...exams.views import view
 from ...scoring import columns, evaluators_of
 from ...scoring.compare import Agreement
@@ -66,23 +66,25 @@ class ExamData:
         write_questions(inventory, judges, pictures, chunks)
         write_painters(inventory, judges, pictures, chunks)
         judges.pairs.write(len(judges.tables))
-        failures = write_failures(judges, self._failed, chunks)
+        failures = write_failures(judges, self._failed, pictures, chunks)
         agreement = load_agreement(judges, inventory)
         pairs = [] if agreement is None else agreement_json(agreement, judges.tables)
-        differences = write_differences(inventory, judges, pairs, chunks)
+        differences = write_differences(inventory, judges, pairs, pictures, chunks)
         self.body = self._exam(failures.total(), differences)
-        if agreement is not None and (people := people_json(agreement, judges.tables)):
+        people = [] if agreement is None else people_json(agreement, judges.tables)
+        if people:
             self.body["people"] = people
         chunks.add("exam", self.body)
         self.answer = answer(judges, pictures)
-        return provenance(inventory, judges.tables, failures)
+        self.answer["people"] = [each for each in people if each["way"] == self.answer["way"]]
+        return provenance(inventory, judges.tables, failures, differences)
 
     def _question(self, question: Question[Any], pictures: Pictures) -> dict[str, Any]:
         reference = question.reference
         body: dict[str, Any] = {
             "id": question.id,
             "prompt": question.prompt,
-            "tags": dict(question.tags),
+            "tags": whole_tags(question.tags),
             "hash": question.hash[:12],
         }
         body |= {"criteria": criteria_json(self.inventory.criteria(question)), **self._view(question)}

@@ -67,9 +67,19 @@ class Provenance:
     tables: Sequence[JudgeTable] = ()
     failures: Mapping[str, int] = field(default_factory=dict)
     coverage: tuple[float, float] | None = None
+    differences: int = 0
+
+    @property
+    def empty(self) -> set[str]:
+        """The pages that would show nothing, and are not linked."""
+        rows = {"judges": len(self.tables), "compare": self.painters - 1 if self.tables else 0}
+        rows |= {"differences": self.differences, "failures": sum(self.failures.values())}
+        return {page for page, count in rows.items() if count < 1}
 
 
-def provenance(inventory: Inventory, tables: Sequence[JudgeTable], failures: Counter[str]) -> Provenance:
+def provenance(
+    inventory: Inventory, tables: Sequence[JudgeTable], failures: Counter[str], differences: int
+) -> Provenance:
     """Return the provenance of one exam's pages."""
     covered = [row.coverage for table in tables for row in table.rows]
     return Provenance(
@@ -83,6 +93,7 @@ def provenance(inventory: Inventory, tables: Sequence[JudgeTable], failures: Cou
         tables,
         dict(sorted(failures.items())),
         (min(covered), max(covered)) if covered else None,
+        differences,
     )
 
 
@@ -114,7 +125,7 @@ def exam_page(page: str, foot: Provenance, others: Sequence[tuple[str, str]], bu
     _, title = PAGES[page]
     links = []
     for name, (file, shown) in PAGES.items():
-        if shown:
+        if shown and (name == page or name not in foot.empty):
             here = ' aria-current="page"' if name == page else ""
             links.append(f'<li><a href="{file}"{here}>{shown}</a></li>')
     exams = '<a class="home" href="../../index.html">Limner</a><span class="sep" aria-hidden="true">/</span>'

@@ -88,26 +88,31 @@ def _words(question: Question[Any]) -> str:
     return " ".join([question.id, *question.tags.values(), *question.prompt.split()]).casefold()
 
 
-def write_failures(judges: JudgeData, drawn: Sequence[list[Any]], chunks: Chunks) -> Counter[str]:
+def write_failures(judges: JudgeData, drawn: Sequence[list[Any]], pictures: Pictures, chunks: Chunks) -> Counter[str]:
     """Write everything that could not be drawn (`drawn`) or marked, and return the counts by kind.
 
-    A row is stage, question, painter, seed, drawing, way, kind, detail, time.
+    A row is stage, question, painter, seed, drawing, way, kind, detail, time, image.
     """
-    rows = list(drawn)
+    rows = [[*row, None] for row in drawn]
     for way, slot, kind, detail in judges.failures:
-        rows.append(["marking", slot.question, slot.painter, slot.seed, slot.short, way, kind, detail, None])
+        image = pictures.small(slot.image)
+        rows.append(["marking", slot.question, slot.painter, slot.seed, slot.short, way, kind, detail, None, image])
     rows.sort(key=lambda row: row[:4])
     _write(chunks, "failures", rows)
     return Counter(row[6] for row in rows)
 
 
 def write_differences(
-    inventory: Inventory, judges: JudgeData, agreement: Sequence[Mapping[str, Any]], chunks: Chunks
+    inventory: Inventory,
+    judges: JudgeData,
+    agreement: Sequence[Mapping[str, Any]],
+    pictures: Pictures,
+    chunks: Chunks,
 ) -> int:
     """Write every drawing on which judges or repeats differ, and their agreement; return the number of drawings.
 
     A row is question, painter, seed, drawing, the number of criteria decided twice, the number of those that differ,
-    between whom, which ones, and the text of the first of these.
+    between whom, which ones, the text of the first of these, and the image.
     """
     rows: list[list[Any]] = []
     for slot in inventory.slots.values():
@@ -123,7 +128,8 @@ def write_differences(
                 [criterion.text[:MAX_PROMPT] for criterion in criteria_shown[:MAX_QUOTED]],
             )
             between = [name for name, yes in (("judges", between_judges), ("repeats", between_repeats)) if yes]
-            rows.append([slot.question, slot.painter, slot.seed, slot.short, both, len(places), between, names, words])
+            place = [slot.question, slot.painter, slot.seed, slot.short]
+            rows.append([*place, both, len(places), between, names, words, pictures.small(slot.image)])
     rows.sort(key=lambda row: -row[5])
     _write(chunks, "differences", rows, {"agreement": agreement})
     return len(rows)

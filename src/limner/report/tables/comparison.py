@@ -16,8 +16,6 @@ COLUMNS = (
     "differing", "needed", "winner", "verdict", "evaluator",
 )  # fmt: skip
 ACROSS_COLUMNS = ("row", "exam", "other", "judge", "score", "painter", "n", "value", "low", "high", "evaluator")
-MAX_SENTENCES = 6
-"""The most pairs with a sentence below a table; the table has all pairs."""
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
@@ -32,7 +30,7 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
             title += f" · {comparison.by}: {comparison.category}"
         tables.append(_places(comparison, f"{title} · {_on(comparison)}"))
         tables += _pairs(comparison)
-    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *_legend(comparisons)))
+    tables[-1] = replace(tables[-1], details=tuple(_legend(comparisons)))
     return tables
 
 
@@ -61,8 +59,8 @@ def _legend(comparisons: Sequence[Comparison]) -> list[str]:
         }
         tests = "; ".join(f"{about}, better below {ALPHA:g}" for kind, about in words.items() if kind in kinds)
         notes.append(
-            f"p: two-sided sign-flip test; {tests}; d_z: the difference in standard deviations of the differences by "
-            "question; needed: questions that would show the difference"
+            f"p: two-sided sign-flip test; {tests}; tie: not significantly different; equal: the same on every "
+            "question; needed: questions that would show the difference with power 0.8"
         )
     return notes
 
@@ -80,13 +78,15 @@ def _on(comparison: Comparison) -> str:
 def _places(comparison: Comparison, title: str) -> Table:
     digits = comparison.score.digits
     bounded = any(place.bounds for place in comparison.places)
-    columns = ["painter", "place", comparison.score.name, *(["could be"] if bounded else []), "coverage", "worst case"]
+    placed = any(place.rank for place in comparison.places)
+    columns = ["painter", *(["place"] if placed else []), comparison.score.name]
+    columns += [*(["could be"] if bounded else []), "coverage", "worst case"]
     rows: list[Cells] = []
     for place in comparison.places:
         score = interval_cell(place.score.value, place.score.low, place.score.high, digits)
         ends = BETWEEN.join(number(place.bounds[end], digits) for end in ("low", "high")) if place.bounds else MISSING
-        cells: Cells = [place.name, place.rank.words if place.rank else MISSING, score, *([ends] if bounded else [])]
-        rows.append([*cells, f"{place.coverage:.0%}", number(place.pessimistic, digits)])
+        cells: Cells = [place.name, *([place.rank.words if place.rank else MISSING] if placed else []), score]
+        rows.append([*cells, *([ends] if bounded else []), f"{place.coverage:.0%}", number(place.pessimistic, digits)])
     compared = comparison.compared
     first = compared.first
     notes = [note for note in compared.notes if (compared.cut or compared.left_out) and note not in first]
@@ -94,7 +94,8 @@ def _places(comparison: Comparison, title: str) -> Table:
     missing = {group.name for group in compared.left_out}
     unscored = [place for place in comparison.places if place.reason and place.name not in missing]
     notes += dict.fromkeys(f"{place.name}: {place.reason}" for place in unscored)
-    return simple_table(title, columns, rows, notes, above=[*comparison.evaluator.warnings, *first], names=2)
+    above = [title, *comparison.evaluator.warnings, *first]
+    return simple_table(comparison.answer, columns, rows, notes, above=above, names=1 + placed)
 
 
 def _pairs(comparison: Comparison) -> list[Table]:
@@ -104,43 +105,33 @@ def _pairs(comparison: Comparison) -> list[Table]:
     controls = [pair for pair in comparison.pairs if not pair.corrected]
     tables = []
     if painters:
-        tables.append(_pair_table(comparison, painters, f"every two painters, the better one first · {tests}"))
+        tables.append(
+            _pair_table(comparison, painters, f"every two painters, the better one first · p corrected over {tests}")
+        )
     if controls:
         tables.append(_pair_table(comparison, controls, "pairs with a control, the better one first · p uncorrected"))
     return tables
 
 
 def _pair_table(comparison: Comparison, pairs: Sequence[Pair], title: str) -> Table:
-    digits, corrected = comparison.score.digits, pairs[0].corrected
+    digits = comparison.score.digits
     rows: list[Cells] = []
     for pair in pairs:
         gap = interval_cell(pair.difference.value, pair.difference.low, pair.difference.high, digits)
         needed = MISSING if pair.needed.value is None else f"{pair.needed.value:.0f}"
-        p = [_p(pair.p.value), _p(pair.p_holm)] if corrected else [_p(pair.p.value)]
-        rows.append([pair.first, pair.second, gap, *p, number(pair.effect.value, 2), needed, pair.verdict])
-    heads = ["p", "p (Holm)"] if corrected else ["p (uncorrected)"]
-    columns = ["first", "second", "difference", *heads, "d_z", "needed", "verdict"]
-    return simple_table(title, columns, rows, _sentences(comparison, pairs), names=2, prose=["verdict"])
+        rows.append([pair.first, pair.second, gap, _p(pair.deciding_p), needed, _verdict(pair)])
+    columns = ["first", "second", "difference", "p", "needed", "verdict"]
+    return simple_table(title, columns, rows, names=2, prose=["verdict"])
+
+
+def _verdict(pair: Pair) -> str:
+    if pair.winner is not None:
+        return "first is better"
+    return pair.verdict if pair.deciding_p is None else "tie" if pair.differing else "equal"
 
 
 def _p(value: float | None) -> str:
     return MISSING if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _sentences(comparison: Comparison, pairs: Sequence[Pair]) -> list[str]:
-    open_pairs = [pair for pair in pairs if pair.winner is None and pair.needed.value is not None]
-    sentences = [_sentence(pair, comparison) for pair in open_pairs[:MAX_SENTENCES]]
-    if len(open_pairs) > MAX_SENTENCES:
-        sentences.append(f"… and {len(open_pairs) - MAX_SENTENCES} more pairs: see the column needed")
-    return sentences
-
-
-def _sentence(pair: Pair, comparison: Comparison) -> str:
-    gap = number(pair.gap, comparison.score.digits)
-    return (
-        f"to tell {pair.first} from {pair.second} at a gap of {gap} you would need "
-        f"about {pair.needed.value:.0f} questions (power 0.8, alpha {ALPHA:g}); there are {comparison.questions}"
-    )
 
 
 def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[dict[str, Any]]:

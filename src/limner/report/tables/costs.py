@@ -66,6 +66,8 @@ def purse_table(purse: PurseState) -> Table:
     notes = []
     if any(by.at_bound for by in purse.by):
         notes.append("at the bound: the cost is not known, so the most it can be counts")
+    if purse.beyond:
+        notes.append(f"${_dollars(purse.beyond)} was reported beyond what calls can cost by the price list")
     if purse.lost:
         held = f"${_dollars(purse.lost)} is still set aside by processes that ended during a call"
         notes.append(f"{held}: their cost is not known, so it counts")

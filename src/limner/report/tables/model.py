@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,7 @@ class Column:
         words: Whether it holds words rather than numbers.
         name: Whether these words belong to the row's name.
         prose: Whether these words are sentences, which may be broken into several lines.
+        whole: Whether its numbers are on all questions of the exam or of the table, not on one category.
         notes: The numbers of the footnotes on the whole column.
         block: The index of its value; `figure` is the index of its figure.
     """
@@ -68,6 +69,7 @@ class Column:
     words: bool = False
     name: bool = False
     prose: bool = False
+    whole: bool = True
     published: bool = False
     notes: tuple[int, ...] = ()
     coverage: float | None = None
@@ -113,13 +115,18 @@ def covered(coverage: float | None) -> str:
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Rows under one title, which may be empty; `notes` are footnotes of the title."""
+    """Rows under one title, which may be empty; `notes` are footnotes of the title.
+
+    Attributes:
+        board: Whether the rows are of a release's leaderboard, not of the paper.
+    """
 
     title: str
     rows: tuple[TableRow, ...]
     ranked: bool = True
     published: bool = False
     notes: tuple[int, ...] = ()
+    board: bool = False
 
 
 @dataclass(frozen=True)
@@ -206,6 +213,7 @@ class Table(Framed):
         flat: The same data with a row for every painter, judge or exam, for programs.
         caption: The lines above: title, sources, judge and reading.
         notes: The lines below: notes for the reader.
+        details: Further notes, shown on request.
         footnotes: The footnotes, to which numbers at rows and columns refer.
         framed: Whether it has a frame if there is room, and intervals next to their numbers; otherwise, as in papers,
             it has no frame, and intervals are below.
@@ -219,6 +227,11 @@ class Table(Framed):
     notes: tuple[str, ...] = ()
     footnotes: tuple[str, ...] = ()
     framed: bool = False
+    details: tuple[str, ...] = ()
+
+    def with_details(self) -> Table:
+        """Return the table with all its notes shown."""
+        return replace(self, notes=(*self.notes, *self.details), details=())
 
     def tables(self) -> list[Table]:
         """Return the table itself."""
@@ -245,6 +258,7 @@ def simple_table(
     names: int = 1,
     prose: Collection[str] = (),
     rules: Collection[int] = (),
+    details: Sequence[str] = (),
 ) -> Table:
     """Return a framed table of finished cells.
 
@@ -257,6 +271,7 @@ def simple_table(
         names: The number of first columns that make up the row's name.
         prose: The heads of columns that hold sentences.
         rules: The indices of rows with a line above them.
+        details: Notes shown on request, as are all after the first `MAX_NOTES` if there are any.
     """
     columns = tuple(
         Column(head, path=head, words=place < names or head in prose, name=place < names, prose=head in prose)
@@ -271,7 +286,9 @@ def simple_table(
     stub = heads[0] if heads else ""
     sheet = Sheet("", stub, columns[1:], tuple(RowBlock("", tuple(block)) for block in blocks), stub in prose)
     caption = tuple(line for line in (title, *above) if line)
-    return Table("", title, (sheet,), (sheet,), caption, tuple(notes), framed=True)
+    most = MAX_NOTES if details else len(notes)
+    further = (*notes[most:], *details)
+    return Table("", title, (sheet,), (sheet,), caption, tuple(notes[:most]), framed=True, details=further)
 
 
 def number(value: float | None, digits: int) -> str:
@@ -315,6 +332,10 @@ def nothing_marked() -> Table:
     return simple_table("nothing is marked yet; `limner run` draws and marks", [], [])
 
 
+INTERVALS = "[low, high]: 95% interval over questions."
+"""The note on intervals; left out where there is no room for them."""
+MAX_NOTES = 3
+"""The most notes below a table; `Table.details` has the rest."""
 PUBLISHED = "published"
 
 
@@ -339,9 +360,7 @@ def spans(columns: Sequence[Column]) -> list[tuple[str, int]]:
 
 
 def interval(cell: Cell) -> str:
-    """Return ``[low, high]``, ``(n=…)`` if there are too few questions for an interval, or an empty text."""
-    if cell.few is not None:
-        return f"(n={cell.few})"
+    """Return ``[low, high]``, or an empty text."""
     return f"[{cell.low}, {cell.high}]" if cell.low is not None and cell.high is not None else ""
 
 

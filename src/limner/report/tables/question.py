@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from PIL import Image, ImageDraw
 from ... import exams
 from ...core.errors import LostImage, StoreError, UsageError
 from ...core.evaluator import name_and_spec, row_name
-from ...core.images import BadImage, flatten, font, prepare
+from ...core.exam import whole_tags
+from ...core.images import BadImage, font, make_thumbnail, prepare
 from ...judges.screening.screen import screen_drawings
 from ...scoring.groups import find_groups
 from ...store import Blobs, Store
@@ -43,6 +43,7 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
         whole = load_exam(opened, exam, kind.rubric)
         drawings = [drawing for drawing in load_drawings(opened, exam) if drawing.question_id == id]
         flags = screen_drawings(opened, drawings, {each.hash: each for each in whole.questions}, kind.protocol)
+        locate = opened.blobs.path
     if which.get("painters"):
         names = {name_and_spec(word)[0] for word in which["painters"]}
         drawings = [drawing for drawing in drawings if {drawing.painter, drawing.label} & names]
@@ -67,12 +68,14 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
         "prompt": question.prompt,
         "tags": dict(question.tags),
         "reference": question.reference.sha256 if question.reference else None,
+        "reference_path": locate(question.reference.sha256) if question.reference else None,
         "criteria": [
             {"id": c.id, "text": c.text, "kind": c.kind, "top": c.top, "weight": c.weight}
             for c in kind.protocol.criteria(question)
         ],
         "drawings": [
             {key: getattr(drawing, key) for key in shown}
+            | {"path": locate(drawing.image)}
             | {"flags": [flag.to_json() for flag in flags[drawing.id]] if drawing.id in flags else None}
             for drawing in drawings
         ],
@@ -98,14 +101,15 @@ def print_question(body: dict[str, Any]) -> None:
     out = console()
     out.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")
     out.print(Padding(escape(body["prompt"]), (0, 2)))
-    out.print("[dim]" + escape(" · ".join(f"{k}: {v}" for k, v in body["tags"].items())) + "[/dim]")
-    reference = body["reference"]
-    out.print(f"[dim]reference image: {reference[:12] if reference else 'absent'}[/dim]")
+    out.print("[dim]" + escape(" · ".join(f"{k}: {v}" for k, v in whole_tags(body["tags"]).items())) + "[/dim]")
+    reference = _place(body["reference"], body["reference_path"]) if body["reference"] else "absent"
+    out.print(f"[dim]reference image: {escape(reference)}[/dim]", soft_wrap=True)
     for drawing in body["drawings"]:
-        size = f"{drawing['width']} x {drawing['height']}, image {drawing['image'][:12]}" if drawing["image"] else ""
+        file = _place(drawing["image"], drawing["path"]) if drawing["image"] else ""
+        size = f"{drawing['width']} x {drawing['height']}, {file}" if file else ""
         wrong = f"{drawing['fault']}: {drawing['detail']}" if drawing["fault"] else ""
         by = _row(drawing)
-        out.print(f"drawing by [bold]{escape(by)}[/bold]: {escape(wrong or size or 'imported')}")
+        out.print(f"drawing by [bold]{escape(by)}[/bold]: {escape(wrong or size or 'imported')}", soft_wrap=True)
         for flag in drawing.get("flags") or ():
             text = f"carries words addressed to the examiner ({flag['rule']}, {flag['language']}): {flag['text']}"
             out.print(Padding(f"[red]{escape(text)}[/red]", (0, 2)))
@@ -119,6 +123,11 @@ def print_question(body: dict[str, Any]) -> None:
             out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(text)}")
         else:
             show([_marking_table(body, marking)])
+
+
+def _place(sha256: str, path: str | None) -> str:
+    """Return where an image is: its file, or the beginning of its hash if it is not in a local folder."""
+    return path or f"image {sha256[:12]}"
 
 
 def mark_tables(body: Mapping[str, Any]) -> list[Table]:
@@ -151,15 +160,19 @@ def _marking_table(body: Mapping[str, Any], marking: Mapping[str, Any]) -> Table
 
 
 def _marks(title: str, marks: list[dict[str, Any]], criteria: dict[str, Any]) -> Table:
-    """Return a table of every mark with its reason."""
+    """Return a table of every mark with its reason: what is wrong first, then what is undecided, then the rest."""
+    unknown = {"weight": None, "top": 1}
+    known = [(mark, criteria.get(mark["criterion"], {"text": mark["criterion"], **unknown})) for mark in marks]
+    wrong = [pair for pair in known if pair[0]["value"] is not None and pair[0]["value"] < pair[1]["top"]]
+    undecided = [pair for pair in known if pair[0]["value"] is None]
+    right = [pair for pair in known if pair not in wrong and pair not in undecided]
     rows = []
-    for mark in marks:
-        criterion = criteria.get(mark["criterion"], {"text": mark["criterion"], "weight": None, "top": 1})
+    for mark, criterion in (*wrong, *undecided, *right):
         weight = f" ({criterion['weight']:g})" if criterion["weight"] is not None else ""
         value = mark["verdict"] if mark["value"] is None else f"{mark['value']}/{criterion['top']}"
         rows.append([criterion["text"] + weight, value, mark["reason"]])
-    heads = ["criterion", "mark", "reason"]
-    return simple_table(title, heads, rows, prose=["criterion", "reason"], rules=range(1, len(rows)))
+    heads, rules = ["criterion", "mark", "reason"], {len(wrong), len(wrong) + len(undecided)} - {len(rows)}
+    return simple_table(title, heads, rows, prose=["criterion", "reason"], rules=rules)
 
 
 def _row(body: Mapping[str, Any]) -> str:
@@ -244,7 +257,7 @@ def sheet(step_cards: Sequence[Card]) -> Image.Image:
 def _open(sha256: str | None, blobs: Blobs) -> Image.Image | None:
     if sha256 is None:
         return None
-    image = flatten(Image.open(io.BytesIO(blobs.get(sha256))))
+    image = make_thumbnail(blobs.get(sha256), CARD - 20)
     image.thumbnail((CARD - 20, CARD - 20))
     if max(image.size) < 100:
         scale = 100 // max(image.size)

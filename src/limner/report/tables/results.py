@@ -32,9 +32,10 @@ class Standings(Framed, list[Standing]):
         super().__init__(rows)
         self.kind, self.corrected = kind, corrected
 
-    def tables(self) -> list[Table]:
-        """Return a table for each evaluator, and one for every breakdown."""
-        return [*standing_tables(self, self.kind), *(corrected_tables(self, self.kind) if self.corrected else [])]
+    def tables(self, score: str | None = None, detail: bool = False) -> list[Table]:
+        """Return a table for each evaluator, and one for every breakdown; see `limner.report.tables.scores`."""
+        tables = standing_tables(self, self.kind, score, detail)
+        return [*tables, *(corrected_tables(self, self.kind) if self.corrected else [])]
 
     def analyses(self) -> list[Table]:
         """Return the tables that the exam's paper reports besides its scores."""

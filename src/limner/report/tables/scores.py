@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ...core.errors import UsageError
 from ...core.evaluator import group_by_evaluator
 from ...core.protocol import Protocol, Score
 from ...exams import kind
 from ...scoring import FLAGGED, Numbers, Standing, columns
-from ...scoring.stats import MIN_CLUSTERS
-from .model import MISSING, Cells, Table, nothing_marked, score_cell, simple_table
+from ...scoring.stats import MIN_CLUSTERS, Interval
+from .model import MISSING, Cell, Cells, Table, nothing_marked, score_cell, simple_table
 
 COLUMNS = (
     "exam", "reading", "painter", "strategy", "judge", "by", "category", "n", "coverage", "score", "value", "low",
@@ -19,25 +20,44 @@ COLUMNS = (
 DECIDED = ("decided", "met of decided")
 
 
-def standing_tables(standings: Sequence[Standing], exam_kind: str) -> list[Table]:
-    """Return a table per evaluator, with notes above and below it, and one per breakdown."""
+def standing_tables(
+    standings: Sequence[Standing], exam_kind: str, score: str | None = None, detail: bool = False
+) -> list[Table]:
+    """Return a table per evaluator, with notes above and below it, and one per breakdown.
+
+    Args:
+        standings: The rows.
+        exam_kind: The exam's kind, which defines its scores.
+        score: The score that breakdowns show; by default the main one.
+        detail: Whether breakdowns show every main score, in a table for each painter.
+
+    Raises:
+        UsageError: The exam has no such score.
+    """
     protocol = kind(exam_kind).protocol
-    return [table for rows in group_by_evaluator(standings) for table in _under_one(rows, protocol)] or [
-        nothing_marked()
+    names = {each.name: each for each in columns(protocol)}
+    if score is not None and score not in names:
+        raise UsageError(f"--score {score}: choose from {', '.join(names)}")
+    tables = [
+        table
+        for rows in group_by_evaluator(standings)
+        for table in _under_one(rows, protocol, names.get(score or ""), detail)
     ]
+    return tables or [nothing_marked()]
 
 
-def _under_one(rows: Sequence[Standing], protocol: Protocol[Any]) -> Iterator[Table]:
+def _under_one(rows: Sequence[Standing], protocol: Protocol[Any], score: Score | None, detail: bool) -> Iterator[Table]:
     shown, unknown = _known(rows, protocol)
     remarks = notes(rows)
     if unknown:
-        remarks.append(
-            f"no score for {', '.join(score.name for score in unknown)}: this judge decides too few criteria"
-        )
+        names = ", ".join(score.name for score in unknown)
+        remarks.append(f"no score for {names}: this judge decides too few criteria")
     yield _table(rows, shown, remarks)
-    for standing in rows:
-        for tag in (tag for tag, values in standing.by.items() if values):
-            yield _breakdown(standing, tag, protocol, shown)
+    for tag in dict.fromkeys(tag for row in rows for tag, values in row.by.items() if values):
+        if detail:
+            yield from (_breakdown(row, tag, protocol, shown) for row in rows if row.by.get(tag))
+        else:
+            yield _matrix(rows, tag, protocol, score or shown[0])
 
 
 def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Score], list[Score]]:
@@ -75,7 +95,7 @@ def _table(rows: Sequence[Standing], scores: Sequence[Score], remarks: Sequence[
     apart = [n for n in range(1, len(rows)) if rows[n].control and not rows[n - 1].control]
     title = f"{first.exam} · judge {first.evaluator.told} · reading {first.reading}"
     above = [*first.evaluator.warnings, *first.compared.first]
-    return simple_table(title, heads, body, remarks, above=above, names=1 + placed, rules=apart)
+    return simple_table(title, heads, body, remarks, above=above, names=1 + placed, rules=apart, details=details(rows))
 
 
 def _place(row: Standing, rows: Sequence[Standing]) -> str:
@@ -90,30 +110,39 @@ def _decided(view: Numbers) -> list[str]:
 
 
 def notes(rows: Sequence[Standing]) -> list[str]:
-    """Return the notes that readers need to interpret the table correctly."""
+    """Return the notes that readers need to interpret the table, the most important first."""
     compared = rows[0].compared
     remarks = [note for note in compared.notes if note not in compared.first]
-    valued = [interval for row in rows for interval in row.scores.values() if interval.value is not None]
-    if any(row.all.bounds for row in rows):
-        remarks.append(
-            "decided: share of criteria this judge could decide. Where it abstains, a score is shown as "
-            "least … most: its lowest and its highest possible value"
-        )
-    elif any(interval.low is not None for interval in valued):
-        remarks.append("[low, high]: 95% interval over questions")
-    if any(interval.low is None for interval in valued):
-        remarks.append(f"(n=…): fewer than {MIN_CLUSTERS} questions are too few for an interval")
     if any(row.coverage < 1 for row in rows):
         remarks.append(_coverage(rows))
     remarks += _screening(rows)
     for remark in dict.fromkeys(remark for row in rows for remark in row.remarks):
         named = [row.name for row in rows if remark in row.remarks]
         remarks.append(remark if len(named) == len(rows) else f"{', '.join(named)}: {remark}")
+    if any(row.all.bounds for row in rows):
+        remarks.append(
+            "decided: share of criteria this judge could decide. Where it abstains, a score is shown as "
+            "least … most: its lowest and its highest possible value"
+        )
+    if any(interval.low is None for interval in _valued(rows)):
+        remarks.append(f"no interval: fewer than {MIN_CLUSTERS} questions are too few for one")
+    return remarks
+
+
+def details(rows: Sequence[Standing]) -> list[str]:
+    """Return the notes for readers who want to know more: what intervals are, and how the judge was asked."""
+    remarks = []
+    if any(interval.low is not None for interval in _valued(rows)):
+        remarks.append("[low, high]: 95% interval over questions")
     setup = rows[0].setup
-    shown = {k: setup[k] for k in ("variant", "options", "args", "prompts", "templates") if setup.get(k)}
+    shown = {k: setup[k] for k in ("variant", "options", "args", "prompts") if setup.get(k)}
     if shown:
         remarks.append("asked: " + ", ".join(f"{key} {_words(value)}" for key, value in shown.items()))
     return remarks
+
+
+def _valued(rows: Sequence[Standing]) -> list[Interval]:
+    return [interval for row in rows for interval in row.scores.values() if interval.value is not None]
 
 
 def _coverage(rows: Sequence[Standing]) -> str:
@@ -150,6 +179,25 @@ def _screening(rows: Sequence[Standing]) -> list[str]:
 
 def _words(value: Any) -> str:
     return " ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, Mapping) else str(value)
+
+
+def _matrix(rows: Sequence[Standing], tag: str, protocol: Protocol[Any], score: Score) -> Table:
+    """Return a table of categories by painters: one score, or with the tag ``dimension`` each dimension's own."""
+    dimension = tag == "dimension"
+    digits = {each.name: each.digits for each in columns(protocol)}
+    categories = dict.fromkeys(category for row in rows for category in row.by.get(tag, {}))
+    body: list[Cells] = []
+    for category in categories:
+        views, name = [row.by.get(tag, {}).get(category) for row in rows], category if dimension else score.name
+        counts = sorted({view.n for view in views if view is not None})
+        cells: Cells = [category, " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))]
+        cells += [
+            Cell() if view is None else score_cell(view.scores.get(name), view.bounds.get(name), digits.get(name, 2))
+            for view in views
+        ]
+        body.append(cells)
+    title = f"by {tag}" if dimension else f"{score.name} by {tag}"
+    return simple_table(title, [tag, "n", *(row.name for row in rows)], body)
 
 
 def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any], scores: Sequence[Score]) -> Table:

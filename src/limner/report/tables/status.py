@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ...build.flow import StepCount
 from ...build.recipe import BuildRecipe
+from ...exams import SAMPLE, SHIPPED, kind, read, resolve
+from ...exams.key import OCR_PAINTERS, PAINTERS
+from ...judges.key import count_agreement
 from ...scoring import Standing
 from ...study.open import OpenStudy
 from ...study.progress import StudyProgress
@@ -83,49 +87,82 @@ def agreement_table(progress: StudyProgress) -> Table:
     return simple_table("agreement so far", heads, rows, notes=notes)
 
 
-CONTROL_WORDS = {
-    "reference": "the right drawing",
-    "shuffled": "another question's drawing",
-    "blank": "a blank sheet",
-}
-"""The words for controls in the demo's sentences."""
+def demo_table(standings: Mapping[str, Sequence[Standing]]) -> Table:
+    """Return a table with a row for every painter of the demo, from the best to the worst, and a column for each exam.
 
-
-def demo_table(by_exam: Mapping[str, Sequence[Standing]]) -> Table:
-    """Return a table with a row for every exam: the share decided, and the share of it that each control met."""
+    Args:
+        standings: Exam -> its painters' numbers by the answer key.
+    """
+    columns = _demo_columns(standings)
     body: list[Cells] = []
-    for name, standings in by_exam.items():
-        rows = _by_control(standings)
-        decided = [row.decided["share"] for row in rows.values() if row.decided.get("share") is not None]
-        share = f"{sum(decided) / len(decided):.0%}" if decided else MISSING
-        body.append(
-            [
-                name,
-                str(max((row.n for row in rows.values()), default=0)),
-                share,
-                *(_met(rows, c) for c in CONTROL_WORDS),
-            ]
-        )
-    heads = ["exam", "n", "decided", *(f"control/{name}" for name in CONTROL_WORDS)]
-    notes = [
-        "n: questions. decided: share of criteria that the built-in examiner, which only reads words, can decide. "
-        "Then, of those, the share that each control's drawings meet"
-    ]
-    return simple_table("the bundled samples · judge ocr", heads, body, notes)
+    for painter in PAINTERS:
+        cells = [(column.values.get(painter), column.digits) for column in columns]
+        body.append([painter, *(MISSING if value is None else f"{value:.{digits}f}" for value, digits in cells)])
+    counts = ", ".join(f"{name} {max((row.n for row in rows), default=0)}" for name, rows in standings.items())
+    heads = ["painter", *(column.head for column in columns)]
+    return simple_table("the bundled samples · judge key", heads, body, [f"questions: {counts}"])
 
 
-def demo_sentence(name: str, title: str, standings: Sequence[Standing]) -> str:
-    """Return a sentence about an exam and the results of its controls."""
-    rows = _by_control(standings)
-    met = [f"{words} {_met(rows, control)}" for control, words in CONTROL_WORDS.items() if control in rows]
-    words = f"met of what could be decided: {', '.join(met)}" if met else "nothing was marked"
-    return f"{name}: {title.partition(': ')[2] or title}. {words[0].upper()}{words[1:]}."
+def demo_sentences(standings: Mapping[str, Sequence[Standing]]) -> list[str]:
+    """Return what the table shows, in words: whether each exam ranks the painters, and which it cannot tell apart."""
+    columns = _demo_columns(standings)
+    disordered = [column.head for column in columns if not column.ordered]
+    if disordered:
+        sentences = [f"Some worse drawings score above better ones in: {', '.join(disordered)}."]
+    else:
+        order = "the right drawings first, a blank sheet last, and no drawing above a better one"
+        sentences = [f"Every exam ranks the painters as anyone would: {order}."]
+    for column in columns:
+        for tied in column.ties:
+            sentences.append(f"{column.head} gives the same score to: {', '.join(tied)}.")
+    return sentences
 
 
-def _by_control(standings: Sequence[Standing]) -> dict[str, Standing]:
-    return {row.painter.removeprefix("control/"): row for row in standings}
+def ocr_sentence() -> str:
+    """Return how often the OCR examiner agrees with the answer keys of the samples."""
+    agreed = decided = count = 0
+    for name in SHIPPED:
+        for_exam = count_agreement(read(resolve(f"{SAMPLE}{name}")), kind(name))
+        agreed, decided, count = (sum(pair) for pair in zip((agreed, decided, count), for_exam, strict=True))
+    return (
+        f"The OCR examiner, which only reads words, decides {decided / count:.0%} of the criteria "
+        f"({', '.join(OCR_PAINTERS)}) and agrees with the key on {agreed / decided:.1%} of those."
+    )
 
 
-def _met(rows: Mapping[str, Standing], control: str) -> str:
-    met = rows[control].decided.get("met") if control in rows else None
-    return MISSING if met is None else f"{met:.0%}"
+@dataclass(frozen=True)
+class _DemoColumn:
+    """A score of an exam, by painter."""
+
+    head: str
+    values: Mapping[str, float]
+    digits: int
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the first painter is best, the last is worst, and no painter is above a better one."""
+        values = [self.values[painter] for painter in PAINTERS if painter in self.values]
+        return values == sorted(values, reverse=True) and len(values) > 1 and values[0] > values[1]
+
+    @property
+    def ties(self) -> list[list[str]]:
+        """The painters that have the same score."""
+        groups: dict[float, list[str]] = {}
+        for painter in PAINTERS:
+            if painter in self.values:
+                groups.setdefault(self.values[painter], []).append(painter)
+        return [group for group in groups.values() if len(group) > 1]
+
+
+def _demo_columns(standings: Mapping[str, Sequence[Standing]]) -> list[_DemoColumn]:
+    """Return the main score of each exam, and the next score too if the main one ranks none of the damaged drawings."""
+    columns = []
+    for name, rows in standings.items():
+        protocol = kind(name).protocol
+        for score in protocol.scored[:2]:
+            values = {row.painter: value for row in rows if (value := row.numbers.value(score.name)) is not None}
+            head = f"{name} {protocol.called(score.name).removeprefix(name).strip()}"
+            columns.append(_DemoColumn(head, values, score.digits))
+            if len(set(values.values())) > 2:
+                break
+    return columns

@@ -17,9 +17,7 @@ from .. import MET, Comparable, Group, Standing, comparable, comparables, standi
 from ..groups import checked_on, find_groups
 from ..numbers import MetTable, RowParts, gather_parts, make_derive, met_parts_of_shares, tops, values_of
 from ..stats import Interval, Parts, RankInterval, difference_interval, paired, rank_intervals, wilson
-from .results import Comparison, Pair, Place, make_pair, with_corrected_p, with_verdicts
-
-ONE_PAINTER = "only one painter: nothing to compare it with"
+from .results import ONE_PAINTER, Comparison, Pair, Place, make_pair, with_corrected_p, with_verdicts
 
 
 def painters(

@@ -15,6 +15,8 @@ from ..stats.types import Plain
 from .everyone import Replacement
 from .opinions import AgreementNumber, Opinion
 
+ONE_PAINTER = "only one painter: nothing to compare it with"
+
 
 @dataclass(frozen=True)
 class Place(Plain):
@@ -120,11 +122,52 @@ class Comparison(Plain):
         listed = [name for name in names if name in compared_names]
         return tied_runs(listed, lambda one, other: frozenset((one, other)) in apart)
 
+    @property
+    def answer(self) -> str:
+        """The result in one sentence: the best painter against the second, then against all others."""
+        if not self.pairs:
+            return self.reason or ONE_PAINTER
+        first, rivals = self.pairs[0], [pair for pair in self.pairs if pair.corrected]
+        sentence = self._about(first)
+        beaten = sum(pair.winner == first.first for pair in rivals)
+        others = sum(first.first in (pair.first, pair.second) for pair in rivals)
+        if others < 2:
+            return sentence
+        count = f"all {others}" if beaten == others else f"{beaten or 'none'} of the {others}"
+        return f"{sentence}; {first.first} beats {count} other painters"
+
+    def _about(self, pair: Pair) -> str:
+        """Return a sentence about one pair: who wins and by how much, or how many questions it would take."""
+        two, score, gap = f"{pair.first} and {pair.second}", self.score, pair.difference
+        if pair.winner is None or gap.value is None:
+            if not pair.differing and gap.value is not None:
+                return f"{two} are equal on {score.name} on every one of {gap.n} questions"
+            about = self._needed(pair) if pair.deciding_p is not None else f": {pair.verdict}"
+            return f"{two} cannot be told apart on {score.name} with {gap.n} questions{about}"
+        ends = "" if gap.low is None else f"95% CI {gap.low:.{score.digits}f} to {gap.high:.{score.digits}f}; "
+        by = f"{gap.value:.{score.digits}f}{' points' if score.top == 100 else ''}"
+        p = pair.deciding_p or 0.0
+        chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+        sentence = f"{pair.first} beats {pair.second} on {score.name} by {by} ({ends}{gap.n} questions; {chance})"
+        return sentence if pair.gap == gap.value else sentence + self._needed(pair)
+
+    def _needed(self, pair: Pair) -> str:
+        """Return a phrase on the number of questions that would show the gap; empty if it is unknown."""
+        if pair.needed.value is None:
+            return ""
+        phrase = f"; about {pair.needed.value:,.0f} questions would be needed"
+        return (
+            phrase
+            if pair.gap == pair.difference.value
+            else f"{phrase} to show a gap of {pair.gap:.{self.score.digits}f}"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON, every number with its interval or its reason."""
         evaluator, score = self.evaluator, self.score
         who = {"judge": evaluator.judge, "evaluator": evaluator.name, "setup": dict(evaluator.setup)}
         who |= evaluator.warnings_json
+        who |= {"answer": self.answer}
         return super().to_json() | who | {"score": {"name": score.name, "top": score.top, "about": score.about}}
 
 

@@ -15,6 +15,7 @@ from limner.report.tables.model import Cell, Column, RowBlock, Sheet, Table, Tab
 from limner.report.tables.render import latex
 from limner.store import Store
 from tests.needs import need
+from tests.report.tables import synthetic
 from tests.report.tables.render.samples import nasty
 from tests.report.tables.shipped import LAYOUTS
 
@@ -58,7 +59,12 @@ def compiled(engine: str, tables: Mapping[str, str], folder: Path, preamble: str
     for number, (name, text) in enumerate(tables.items()):
         (folder / f"t{number}.tex").write_text(text, encoding="utf-8")
         inputs.append(rf"\typeout{{table {name}}}\input{{t{number}}}\clearpage")
-    lines = [rf"\documentclass[{options}]{{article}}", r"\usepackage{booktabs,xcolor}", preamble, r"\begin{document}"]
+    lines = [
+        rf"\documentclass[{options}]{{article}}",
+        r"\usepackage{booktabs,xcolor,rotating}",
+        preamble,
+        r"\begin{document}",
+    ]
     document = "\n".join([*lines, *inputs, r"\end{document}"])
     (folder / "all.tex").write_text(document, encoding="utf-8")
     command = [engine, "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
@@ -67,7 +73,7 @@ def compiled(engine: str, tables: Mapping[str, str], folder: Path, preamble: str
     assert run.returncode == 0, "\n".join(line for line in log.split("\n") if line.startswith(("!", "l.", "table ")))[
         -2000:
     ]
-    pages = re.search(r"Output written on all\.pdf \((\d+) pages", log)
+    pages = re.search(r"Output written on all\.pdf \((\d+) pages?", log)
     assert pages is not None
     assert int(pages[1]) >= len(tables)
     return log
@@ -86,6 +92,16 @@ def test_every_table_compiles_and_fits(filled: dict[str, Store], tmp_path: Path)
     check_fits(compiled("lualatex", {**published, **tables}, tmp_path))
     # In a paper of two columns narrow tables stand in one of them.
     check_fits(compiled("pdflatex", {**published, **tables}, tmp_path, options="twocolumn"))
+
+
+def test_a_wide_table_of_five_painters_takes_one_page(tmp_path: Path) -> None:
+    with Store(tmp_path / "store") as store:
+        synthetic.fill(store, "genexam", painters=5, questions=60, images=False)
+        text = latex.render(build(LAYOUTS["genexam:table2"], store))
+    log = compiled("pdflatex", {"genexam:table2": text}, tmp_path)
+    check_fits(log)
+    assert "Output written on all.pdf (1 page" in log
+    assert text.index("Overall") < text.index("Math")
 
 
 def test_any_name_compiles(tmp_path: Path) -> None:

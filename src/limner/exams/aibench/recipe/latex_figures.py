@@ -26,11 +26,11 @@ _FIGURE = re.compile(
     r"\\begin\s*\{(?P<env>(?:wrap|SC|margin|teaser)?figure\*?)\}(?P<body>.*?)\\end\s*\{(?P=env)\}", re.DOTALL
 )
 _PICTURE = re.compile(
-    r"\\(?:includegraphics\*?|begin\s*\{[oO]verpic\*?\})\s*(?:\[[^\]]*\])?\s*\{\s*\"?([^{}\"]+?)\"?\s*\}"
+    r"\\(?:includegraphics\*?|begin\s*\{[oO]verpic\*?\})\s*(?:\[[^\]]{0,999}\])?\s*\{\s*\"?([^{}\"]+?)\"?\s*\}"
 )
 _TIKZ = re.compile(r"\\begin\s*\{tikzpicture\}|\\input\s*\{[^{}]*\.(?:tikz|pgf)\}")
 """A figure that TeX itself draws. Sources of papers are untrusted, so they are not compiled."""
-_CAPTION = re.compile(r"\\(?:caption(?:of\s*\{figure\})?)\*?\s*(?:\[[^\]]*\])?\s*(?=\{)")
+_CAPTION = re.compile(r"\\(?:caption(?:of\s*\{figure\})?)\*?\s*(?:\[[^\]]{0,999}\])?\s*(?=\{)")
 _PATHS = re.compile(r"\\graphicspath\s*\{((?:\s*\{[^{}]*\}\s*)+)\}")
 
 
@@ -125,7 +125,7 @@ def _why_not(file: str | None) -> str | None:
     return f"{ending or 'no ending'}: PNG, JPEG, WebP, GIF, BMP and PDF are taken"
 
 
-_HEAD = re.compile(r"\\(chapter|section)\*?\s*(?:\[[^\]]*\])?\s*(?=\{)")
+_HEAD = re.compile(r"\\(chapter|section)\*?\s*(?:\[[^\]]{0,999}\])?\s*(?=\{)")
 _STOP = re.compile(
     r"\\appendix(?![a-zA-Z])|\\begin\s*\{(?:thebibliography|appendices)\}|\\bibliography\s*\{|\\printbibliography"
 )

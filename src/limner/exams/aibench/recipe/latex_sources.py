@@ -21,6 +21,8 @@ MAX_FILES = 5_000
 MAX_UNPACKED = 1_000_000_000
 """The most bytes of an unpacked archive; a larger one is not a paper."""
 MAX_TEXT = 5_000_000
+MAX_HEADER = 2**20
+"""The most bytes of a header in an archive, such as a long file name."""
 Entry = tuple[str, int, Callable[[], bytes]]
 """A file's name, its size, and a function that reads its bytes."""
 
@@ -138,7 +140,7 @@ def _in_folder(folder: Path, left_out: list[str]) -> Iterator[Entry]:
 
 def _in_archive(path: Path, left_out: list[str]) -> Iterator[Entry]:
     try:
-        with tarfile.open(path, "r|*") as archive:
+        with tarfile.open(path, "r|*", tarinfo=_Member) as archive:
             whole = 0
             for member in archive:
                 whole += max(0, member.size)
@@ -155,6 +157,15 @@ def _in_archive(path: Path, left_out: list[str]) -> Iterator[Entry]:
         yield _single(path, error)
     except (EOFError, OSError, zlib.error, tarfile.TarError) as error:
         raise DataError(f"cannot be unpacked: {error}", file=path) from error
+
+
+class _Member(tarfile.TarInfo):
+    """A member of an archive whose headers are limited; tarfile reads long names and the like into memory."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type not in tarfile.REGULAR_TYPES and self.size > MAX_HEADER:
+            raise tarfile.HeaderError(f"a header of {self.size:,} bytes; the limit is {MAX_HEADER:,}")
+        return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
 
 
 def _single(path: Path, fault: tarfile.ReadError) -> Entry:
@@ -187,12 +198,10 @@ _VERBATIM = (
     r"\\begin\{(?P<verb>verbatim\*?|lstlisting|minted|Verbatim)\}.*?\\end\{(?P=verb)\}"
     r"|\\verb\*?(?P<q>[^\w\s*]).*?(?P=q)"
 )
-_DROPPED = re.compile(
-    rf"(?P<keep>{_VERBATIM}|\\[\\%])|\\begin\{{comment\}}.*?\\end\{{comment\}}"
-    r"|(?P<line>(?:^[ \t]*)?%[^\n]*(?:\n[ \t]*|\Z))",
-    re.DOTALL | re.MULTILINE,
-)
-_CONSTANT = re.compile(r"\\(iffalse|iftrue)(?![a-zA-Z@])")
+_KEPT = rf"(?P<keep>{_VERBATIM}|\\[\\%])"
+_LINE = r"(?P<line>(?:^[ \t]*)?%[^\n]*(?:\n[ \t]*|\Z))"
+_COMMENTS = re.compile(rf"{_KEPT}|{_LINE}", re.DOTALL | re.MULTILINE)
+_DROPPED = re.compile(rf"{_KEPT}|\\begin\{{comment\}}.*?\\end\{{comment\}}|{_LINE}", re.DOTALL | re.MULTILINE)
 _IF = re.compile(r"(?<!\\newif)\\((?!iff\b|ifthenelse\b)if[a-zA-Z@]*|else|fi)(?![a-zA-Z@])")
 _INPUT = re.compile(
     r"\\(?P<how>input|include|subfile|subfileinclude|import|subimport|loadglsentries)(?![a-zA-Z@])\s*"
@@ -248,7 +257,9 @@ def without_comments(text: str) -> str:
     >>> without_comments("a 5\\% b % c\nd")
     'a 5\\% b d'
     """
-    return _resolve_conditions(_DROPPED.sub(_keep_or_drop, text))
+    # After the last end of a comment environment, each beginning would be compared with all text that follows.
+    head, ending, tail = text.rpartition(r"\end{comment}")
+    return _resolve_conditions(_DROPPED.sub(_keep_or_drop, head + ending) + _COMMENTS.sub(_keep_or_drop, tail))
 
 
 def _keep_or_drop(match: re.Match[str]) -> str:
@@ -261,23 +272,27 @@ def _keep_or_drop(match: re.Match[str]) -> str:
 
 def _resolve_conditions(text: str) -> str:
     r"""Drop the text that ``\iffalse … \else`` hides; a condition without an end is left unchanged."""
-    start = 0
-    while opening := _CONSTANT.search(text, start):
-        middle, end, depth = None, None, 0
-        for match in _IF.finditer(text, opening.end()):
-            if match[1] == "fi" and depth == 0:
-                end = match
-                break
-            if match[1] == "else" and depth == 0:
-                middle = match
-            depth += (match[1] not in ("else", "fi")) - (match[1] == "fi")
-        start = opening.end()
-        if end is not None:
-            first = text[opening.end() : (middle or end).start()]
-            second = text[middle.end() : end.start()] if middle else ""
-            text = text[: opening.start()] + (first if opening[1] == "iftrue" else second) + text[end.end() :]
-            start = opening.start()
-    return text
+    open_conditions: list[tuple[re.Match[str], re.Match[str] | None]] = []
+    hidden: list[tuple[int, int]] = []
+    for match in _IF.finditer(text):
+        if match[1] not in ("else", "fi"):
+            open_conditions.append((match, None))
+        elif not open_conditions:
+            continue
+        elif match[1] == "else":
+            open_conditions[-1] = open_conditions[-1][0], match
+        else:
+            opening, middle = open_conditions.pop()
+            between = middle or match
+            if opening[1] == "iftrue":
+                hidden += [opening.span(), (between.start(), match.end())]
+            elif opening[1] == "iffalse":
+                hidden += [(opening.start(), between.end()), match.span()]
+    shown, place = [], 0
+    for start, end in sorted(hidden):
+        shown.append(text[place : max(place, start)])
+        place = max(place, end)
+    return "".join(shown) + text[place:]
 
 
 def _rank(name: str, text: str) -> tuple[bool, bool, int, int]:

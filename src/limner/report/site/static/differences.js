@@ -2,12 +2,11 @@
 "use strict";
 
 (() => {
-  const { html, Name, Filter, Table, Agreement } = L;
+  const { html, Name, Listed, Filter, Table, Agreement } = L;
   const { useMemo } = preactHooks;
 
   function columnsOf(exam, list) {
     const painter = (r) => exam.painters[r.p].row;
-    const link = (r) => L.questionLink(list.key[r.q], r.d);
     const told = (r) => r.words.map((words, n) => html`<li title=${r.names[n]}><${Name}>${words}<//></li>`);
     const more = (r) => r.differ - r.words.length;
     return [
@@ -16,7 +15,7 @@
         name: "Question",
         first: true,
         value: (r) => list.id[r.q],
-        cell: (r) => html`<a href=${link(r)}><${Name}>${list.id[r.q]}<//></a>`,
+        cell: (r) => html`<${Listed} list=${list} q=${r.q} d=${r.d} image=${r.image} />`,
       },
       { id: "painter", name: "Painter", value: painter, cell: (r) => html`<${Name}>${painter(r)}<//>` },
       { id: "differ", name: "Differ", number: true, help: "Criteria with different marks", value: (r) => r.differ },
@@ -49,8 +48,8 @@
     const list = useMemo(() => L.joined(questionParts), []);
     const all = useMemo(() => {
       const rows = parts.flatMap((part) => part.rows);
-      return rows.map(([q, p, , d, both, differ, between, names, words]) => ({
-        q, p, d, both, differ, between, names, words,
+      return rows.map(([q, p, , d, both, differ, between, names, words, image]) => ({
+        q, p, d, both, differ, between, names, words, image,
       })); // prettier-ignore
     }, []);
     const rows = useMemo(

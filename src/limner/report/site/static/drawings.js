@@ -20,8 +20,7 @@
       marking.by = new Map(marks.map(([criterion, value, reason, verdict]) => [criterion, { value, reason, verdict }]));
     }
     found.drawings.sort((a, b) => a.p - b.p || a.seed - b.seed);
-    found.drawings.forEach((drawing, n) => {
-      drawing.n = n + 1;
+    found.drawings.forEach((drawing) => {
       drawing.markings = found.markings
         .filter((marking) => marking.d === drawing.d)
         .sort((a, b) => a.way - b.way || (a.repeat || 0) - (b.repeat || 0));
@@ -72,7 +71,7 @@
       <img
         src=${full ? L.large(picture) : L.small(picture.sha)}
         alt=${alt}
-        loading=${full ? "eager" : "lazy"}
+        loading="lazy"
         decoding="async"
         onLoad=${loaded}
         onError=${() => setGone(true)}
@@ -108,27 +107,61 @@
     return drawing.status === "done" && html`<p class="soft">not marked by this judge</p>`;
   }
 
-  // A drawing in the overview.
+  const MANY = 12; // With more criteria, those that are met are folded.
+
+  // Every mark with its reason: what is wrong first, then what is undecided, then what is met.
+  function Marks({ marking, criteria }) {
+    if (!marking || !marking.marks) return null;
+    const all = criteria.map((criterion, n) => ({ criterion, mark: marking.by.get(n) }));
+    const met = all.filter(({ criterion, mark }) => mark?.value === criterion.top);
+    const open = all.filter(({ mark }) => mark?.value == null);
+    const wrong = all.filter((one) => !met.includes(one) && !open.includes(one));
+    const line = ({ criterion, mark }) => html`<li>
+      <${Mark} value=${mark?.value} top=${criterion.top} verdict=${mark?.verdict} bare />
+      <span>
+        <${Name}>${criterion.text}<//>
+        ${mark?.reason && html`${" "}<span class="why"><${Name}>${mark.reason}<//></span>`}
+      </span>
+    </li>`;
+    const folded = (title, some) =>
+      some.length > 0 &&
+      html`<details open=${criteria.length <= MANY}>
+        <summary>${some.length} ${title}</summary>
+        <ul class="verdicts">
+          ${some.map(line)}
+        </ul>
+      </details>`;
+    return html`<ul class="verdicts">
+        ${wrong.map(line)}
+      </ul>
+      ${folded("undecided", open)}${folded("met", met)}`;
+  }
+
+  // A drawing beside the reference, with its marks.
   function Card({ drawing, exam, way, boxes, onOpen }) {
     const painter = exam.painters[drawing.p];
     const failed = drawing.status !== "done";
     const fault = drawing.status === "not_applicable" ? "not applicable" : drawing.fault;
     const look = `Open drawing ${drawing.n} by ${painter.row}`;
-    return html`<article class="card drawing" id=${`d-${drawing.d}`}>
+    const marking = drawing.markings.find((one) => one.way === way);
+    return html`<article class="card drawing pair" id=${`d-${drawing.d}`}>
+      <h3>
+        <span class="nr">${drawing.n}</span>${" "}
+        <a href=${L.painterLink(painter)}><${Name}>${painter.row}<//></a>
+        ${(painter.seeds > 1 || drawing.seed !== 0) && html`${" "}<span class="soft">seed ${drawing.seed}</span>`}
+      </h3>
       ${failed
         ? html`<p class="nopic"><b>${fault}</b> <${Name}>${drawing.detail}<//></p>`
         : drawing.image
           ? html`<button type="button" class="look" onClick=${() => onOpen(drawing)} aria-label=${look}>
-              <${Picture} picture=${drawing.image} size=${drawing.size} boxes=${boxes} alt=${`Drawing ${drawing.n}`} />
+              <${Picture} picture=${drawing.image} size=${drawing.size} boxes=${boxes} full alt=${`Drawing ${drawing.n}`} />
             </button>`
           : html`<p class="nopic">Imported without its picture</p>`}
-      <h3>
-        <span class="nr">${drawing.n}</span>${" "}
-        <a href=${L.painterLink(painter)}><${Name}>${painter.row}<//></a>
-      </h3>
-      ${(painter.seeds > 1 || drawing.seed !== 0) && html`<p class="soft">seed ${drawing.seed}</p>`}
-      <${Result} marking=${drawing.markings.find((one) => one.way === way)} drawing=${drawing} exam=${exam} />
-      ${!failed && html`<button type="button" onClick=${() => onOpen(drawing)}>Marks and reasons</button>`}
+      <div>
+        <${Result} marking=${marking} drawing=${drawing} exam=${exam} />
+        <${Marks} marking=${marking} criteria=${drawing.criteria} />
+        ${!failed && html`<button type="button" onClick=${() => onOpen(drawing)}>Look closer</button>`}
+      </div>
     </article>`;
   }
 

@@ -2,20 +2,19 @@
 "use strict";
 
 (() => {
-  const { html, Name, Filter, Table } = L;
+  const { html, Name, Listed, Filter, Table } = L;
   const { useMemo } = preactHooks;
 
   function columnsOf(exam, list) {
     const painter = (r) => exam.painters[r.p].row;
     const stage = (r) => (r.stage === "drawing" ? "drawing" : `marking, ${exam.ways[r.way].name}`);
-    const link = (r) => L.questionLink(list.key[r.q], r.d);
     return [
       {
         id: "question",
         name: "Question",
         first: true,
         value: (r) => list.id[r.q],
-        cell: (r) => html`<a href=${link(r)}><${Name}>${list.id[r.q]}<//></a>`,
+        cell: (r) => html`<${Listed} list=${list} q=${r.q} d=${r.d} image=${r.image} />`,
       },
       { id: "painter", name: "Painter", value: painter, cell: (r) => html`<${Name}>${painter(r)}<//>` },
       { id: "stage", name: "Stage", value: stage, cell: (r) => html`<${Name}>${stage(r)}<//>` },
@@ -45,7 +44,9 @@
     const list = useMemo(() => L.joined(questionParts), []);
     const all = useMemo(() => {
       const rows = parts.flatMap((part) => part.rows);
-      return rows.map(([stage, q, p, seed, d, way, kind, detail]) => ({ stage, q, p, seed, d, way, kind, detail }));
+      return rows.map(([stage, q, p, seed, d, way, kind, detail, , image]) => ({
+        stage, q, p, seed, d, way, kind, detail, image,
+      })); // prettier-ignore
     }, []);
     const rows = useMemo(
       () =>

@@ -15,47 +15,95 @@
 
   function Leaders({ exam, answer, score }) {
     const shared = (row) => answer.rows.some((other) => other !== row && other.place === row.place);
+    const priced = answer.rows.some((row) => row.cost);
+    const mixed = answer.rows.some((row) => !exam.painters[row.p].control);
     const line = (row) => html`<tr>
       <td class="rank">${row.place == null ? "" : shared(row) ? `=${row.place}` : row.place}</td>
-      <th scope="row"><${Painter} exam=${exam} p=${row.p} /></th>
+      <th scope="row">
+        <${Painter} exam=${exam} p=${row.p} />${mixed && exam.painters[row.p].control && html`${" "}<span class="badge">control</span>`}
+      </th>
       <td class="number"><${Score} view=${row.numbers} score=${score} whisker /></td>
+      ${priced && html`<td class="number">${exam.painters[row.p].control ? "" : L.price(row.cost)}</td>`}
     </tr>`;
     return html`<table class="mini">
       <caption>
         ${L.words(score.name)}: ${score.about}
       </caption>
+      <thead>
+        <tr>
+          <th scope="col"><span class="hidden">Rank</span></th>
+          <th scope="col">Painter</th>
+          <th scope="col" class="number">${L.words(score.name)}</th>
+          ${priced && html`<th scope="col" class="number" title="Dollars for one drawing">$ a drawing</th>`}
+        </tr>
+      </thead>
       <tbody>
         ${answer.rows.map(line)}
       </tbody>
     </table>`;
   }
 
-  // One question drawn by the leading painters, beside the reference.
+  const questionPage = (exam, key, d) => page(exam, "question", { q: key, d });
+
+  const Tile = ({ exam, one }) => html`<li>
+    <a class="tile" href=${questionPage(exam, one.key, one.d)}>
+      <${Pic} sha=${one.image} alt=${`${one.id} by ${exam.painters[one.p].row}`} eager />
+      <span class="tiletext">
+        <${Name}>${exam.painters[one.p].row}<//><span class="soft">${L.percent(one.met)} met</span>
+      </span>
+    </a>
+  </li>`;
+
+  // The best or the worst drawings in a row.
+  const Strip = ({ exam, title, tiles }) => html`<figure class="drawn">
+    <figcaption>${title}</figcaption>
+    <ul class="tiles">
+      ${tiles.map((one) => html`<${Tile} exam=${exam} one=${one} />`)}
+    </ul>
+  </figure>`;
+
+  // One question drawn by the listed painters, beside the reference.
   function Drawn({ exam, drawn }) {
-    const link = (d) => page(exam, "question", { q: drawn.key, d });
-    const tile = (one) => html`<li>
-      <a class="tile" href=${link(one.d)}>
-        <${Pic} sha=${one.image} alt=${`${drawn.id} by ${exam.painters[one.p].row}`} eager />
-        <span class="tiletext">
-          <${Name}>${exam.painters[one.p].row}<//><span class="soft">${L.percent(one.met)} met</span>
-        </span>
-      </a>
-    </li>`;
+    const link = () => questionPage(exam, drawn.key);
+    const many = drawn.drawings.length > 1;
     return html`<figure class="drawn">
+      <figcaption>
+        ${many ? "The question on which they differ most" : "One of the questions"}:${" "}
+        <a href=${link()}><${Name}>${drawn.id}<//></a>
+      </figcaption>
       <ul class="tiles">
         ${drawn.reference &&
+        !drawn.drawings.some((one) => one.image === drawn.reference) &&
         html`<li>
           <a class="tile" href=${link()}>
             <${Pic} sha=${drawn.reference} alt=${`Reference of ${drawn.id}`} eager />
             <span class="tiletext">Reference<span class="soft">as it should be</span></span>
           </a>
         </li>`}
-        ${drawn.drawings.map(tile)}
+        ${drawn.drawings.map((one) => html`<${Tile} exam=${exam} one=${one} />`)}
       </ul>
-      <figcaption class="soft">
-        ${drawn.drawings.length > 1 ? "The question on which they differ most" : "One of the questions"}: <a href=${link()}><${Name}>${drawn.id}<//></a>
-      </figcaption>
     </figure>`;
+  }
+
+  // What the judge is worth: its examination, its agreement with people, its scores of controls.
+  function Worth({ exam, answer, score }) {
+    const people = answer.people.map(({ people: who, measures }) => {
+      const { accuracy, kappa } = measures;
+      if (!accuracy) return "";
+      const beyond = kappa ? `, kappa ${kappa.value.toFixed(2)}` : "";
+      return html` Agrees with <${Name}>${who}<//> on ${L.percent(accuracy.value)} of marks${beyond}.`;
+    });
+    const rivals = answer.rows.some((row) => !exam.painters[row.p].control);
+    const controls = (rivals ? answer.controls : []).map(
+      ([p, value], n) => html`${n ? " and " : ""}<${Painter} exam=${exam} p=${p} /> ${L.number(value, score.digits)}`,
+    );
+    return html`<p class="soft">
+      Judge <${Name}>${answer.judge}<//>,${" "}${
+        answer.certificate
+          ? html`<a href=${`exams/${exam.slug}/${answer.certificate}`}>examined ${answer.examined}</a>`
+          : html`not examined`
+      }; reading ${exam.reading}.${people}${controls.length > 0 && html` It gives ${controls}.`}
+    </p>`;
   }
 
   function Card({ exam }) {
@@ -91,14 +139,14 @@
         <p class="verdict"><${Words} exam=${exam} words=${answer.said} /></p>
         <${Warning} judge=${answer} />
         ${answer.sure.length > 0 && html`<p><${Words} exam=${exam} words=${answer.sure} /></p>`}
-        ${answer.judge &&
-        html`<p class="soft">
-          Judge <${Name}>${answer.judge}<//>, ${answer.examined ? `examined ${answer.examined}` : "not examined"}; reading
-          ${" "}${exam.reading}.
-        </p>`}
+        ${answer.judge && html`<${Worth} exam=${exam} answer=${answer} score=${score} />`}
         ${score && answer.rows.length > 1 && html`<${Leaders} exam=${exam} answer=${answer} score=${score} />`}
       </div>
-      ${answer.drawn && html`<${Drawn} exam=${exam} drawn=${answer.drawn} />`}
+      <div class="strips">
+        ${answer.drawn && html`<${Drawn} exam=${exam} drawn=${answer.drawn} />`}
+        ${answer.best?.length > 0 && html`<${Strip} exam=${exam} title="Best drawings" tiles=${answer.best} />`}
+        ${answer.worst?.length > 0 && html`<${Strip} exam=${exam} title="Worst drawings" tiles=${answer.worst} />`}
+      </div>
       <ul class="links">
         ${links.map(([file, name]) => html`<li><a href=${page(exam, file)}>${name}</a></li>`)}
       </ul>

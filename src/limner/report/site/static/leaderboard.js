@@ -36,7 +36,7 @@
       columns.some((column) => column.open) && "Below a rank: the range of ranks in 95% of resamples.",
       shared &&
         "Painters on one line do not differ significantly on these questions (p ≥ 0.05, corrected for all pairs, as in limner compare).",
-      some((found) => found[3] != null) && "(n=…): too few questions for an interval.",
+      some((found) => found[3] != null) && "No interval: fewer than five questions are too few for one.",
       tag && `A category covers the questions that ${category} in it.`,
       !tag &&
         view === "pessimistic" &&

@@ -39,11 +39,10 @@
     const ends = view && view.bounds[score.name];
     const shown = (number) => L.number(number, score.digits);
     if (found) {
-      const [value, low, high, few] = found;
+      const [value, low, high] = found;
       return html`<span class="score">
         <b>${shown(value)}</b>
         ${low != null && html`<span class="ends">[${shown(low)}, ${shown(high)}]</span>`}
-        ${few != null && html`<span class="ends">(n=${few})</span>`}
         ${whisker && low != null && html`<${Whisker} value=${value} low=${low} high=${high} top=${score.top} />`}
       </span>`;
     }
@@ -233,6 +232,15 @@
     );
   }
 
+  // A question in a list: a small picture, its id and the beginning of its prompt.
+  const Listed = ({ list, q, d, image }) => html`<a class="listed" href=${questionLink(list.key[q], d)}>
+    <${Pic} sha=${image || list.reference[q]} alt="" />
+    <span>
+      <${Name}>${list.id[q]}<//>
+      <span class="soft clip"><${Name}>${list.prompt[q]}<//></span>
+    </span>
+  </a>`;
+
   const questionLink = (key, drawing) => `question.html${L.address({ q: key, d: drawing })}`;
   const painterLink = (painter) => `painter.html${L.address({ p: painter.key })}`;
   const paintersToChoose = (exam) => exam.painters.map((painter) => [painter.key, painter.row]);
@@ -259,7 +267,7 @@
   }
 
   Object.assign(L, {
-    Name, Warning, Mark, Score, Pic, Overlay, Graph, Long, Choice, Filter, Check, Search, More,
+    Name, Warning, Mark, Score, Pic, Listed, Overlay, Graph, Long, Choice, Filter, Check, Search, More,
     fitting, questionLink, painterLink, paintersToChoose, toChoose, waysToChoose, compared, sortable,
     useTitle,
   }); // prettier-ignore

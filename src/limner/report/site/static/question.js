@@ -5,15 +5,19 @@
   const { html, Name, Choice, Check, Long, Graph, Picture, Card, Matrix, Closer } = L;
   const { useState, useMemo } = preactHooks;
 
+  // The previous and the next question that are drawn; this one counts, drawn or not.
   function Neighbours({ id }) {
     const { parts } = L.useFile("questions");
-    const list = useMemo(() => parts && L.joined(parts), [parts]);
-    if (!list) return null;
-    const at = list.key.indexOf(id);
-    const to = (n, words) => list.key[n] && html`<a href=${L.questionLink(list.key[n])}>${words}</a>`;
+    const keys = useMemo(() => {
+      const list = parts && L.joined(parts);
+      return list && list.key.filter((key, n) => list.drawn[n] || key === id);
+    }, [parts, id]);
+    if (!keys) return null;
+    const at = keys.indexOf(id);
+    const to = (n, words) => keys[n] && html`<a href=${L.questionLink(keys[n])}>${words}</a>`;
     return html`<nav class="neighbours" aria-label="Questions">
       ${to(at - 1, "← Previous question")}
-      <span class="soft">${at + 1} of ${list.key.length}</span>
+      <span class="soft">${at + 1} of ${keys.length} drawn</span>
       ${to(at + 1, "Next question →")}
     </nav>`;
   }
@@ -30,40 +34,43 @@
     </ul>`;
   }
 
-  function Asked({ question, boxes, size }) {
-    const { reference, graph } = question;
-    const absent = question.reference_name ? "The data names a reference, but the file is missing." : "This question has no reference.";
+  function Asked({ question }) {
+    const { graph } = question;
     const entities = question.criteria.filter((criterion) => criterion.kind === "entity").length;
-    return html`<div class="ask">
-      <section aria-labelledby="prompt">
-        <h2 id="prompt">Prompt</h2>
-        <${Long}>${question.prompt}<//>
-        ${graph &&
-        html`<h2>What must be shown</h2>
-          <${Graph} graph=${graph} entities=${entities} />`}
-        <details class="box">
-          <summary>The rubric as stored</summary>
-          <pre>${JSON.stringify(question.rubric, null, 1)}</pre>
-        </details>
-      </section>
-      <section aria-labelledby="reference">
-        <h2 id="reference">Reference</h2>
-        ${reference && !reference.wrong
-          ? html`<a class="reference" href=${L.large(reference)}>
-              <${Picture} picture=${reference} size=${size} boxes=${boxes} full alt="The reference image" />
-            </a>`
-          : html`<p class="soft">
-              ${reference ? html`Cannot be shown: <${Name}>${reference.wrong}<//>` : absent}
-            </p>`}
-      </section>
-    </div>`;
+    return html`<section class="ask" aria-labelledby="prompt">
+      <h2 id="prompt" class="hidden">Prompt</h2>
+      <${Long}>${question.prompt}<//>
+      ${graph &&
+      html`<details class="box" open>
+        <summary>What must be shown</summary>
+        <${Graph} graph=${graph} entities=${entities} />
+      </details>`}
+      <details class="box">
+        <summary>The rubric as stored</summary>
+        <pre>${JSON.stringify(question.rubric, null, 1)}</pre>
+      </details>
+    </section>`;
+  }
+
+  // The reference, as large as a drawing; it stays in view beside the drawings.
+  function Reference({ question, boxes, size }) {
+    const { reference } = question;
+    const absent = question.reference_name ? "The data names a reference, but the file is missing." : "This question has no reference.";
+    return html`<section class="card drawing reference" aria-labelledby="reference">
+      <h3 id="reference">Reference</h3>
+      ${reference && !reference.wrong
+        ? html`<a class="still" href=${L.large(reference)}>
+            <${Picture} picture=${reference} size=${size} boxes=${boxes} full alt="The reference image" />
+          </a>`
+        : html`<p class="soft">${reference ? html`Cannot be shown: <${Name}>${reference.wrong}<//>` : absent}</p>`}
+    </section>`;
   }
 
   function Question({ found, exam, params }) {
     const { question, drawings } = found;
     const marked = [...new Set(found.markings.map((one) => one.way))].sort((a, b) => a - b);
     const way = params.way !== undefined && marked.includes(Number(params.way)) ? Number(params.way) : marked[0];
-    const [order, setOrder] = useState("painter");
+    const [order, setOrder] = useState("met");
     const { sorts } = found;
     const layered = L.useLayers(params.q, sorts);
     const { layers, over } = layered;
@@ -73,19 +80,21 @@
         const count = L.tally(marking, drawing.criteria);
         return count && count.decided ? count.met / count.decided : -1;
       };
-      return order === "met" ? drawings.slice().sort((a, b) => met(b) - met(a)) : drawings;
+      const ordered = order === "met" ? drawings.slice().sort((a, b) => met(b) - met(a)) : drawings;
+      ordered.forEach((drawing, n) => (drawing.n = n + 1));
+      return ordered;
     }, [found, order, way]);
     const open = drawings.find((drawing) => drawing.d === params.d);
     const { reference } = question;
     const judges = marked.map((n) => [String(n), exam.ways[n].name]);
     const orders = [
-      ["painter", "By painter"],
       ["met", "Most criteria met first"],
+      ["painter", "By painter"],
     ];
     return html`<${Neighbours} id=${params.q} />
       <h1><${Name}>${question.id}<//></h1>
       <${Tags} question=${question} exam=${exam} />
-      <${Asked} question=${question} boxes=${over(reference)} size=${reference && found.sizes.get(reference.sha)} />
+      <${Asked} question=${question} />
       <h2>Drawings</h2>
       <form class="bar" onSubmit=${(event) => event.preventDefault()}>
         ${marked.length > 1 &&
@@ -102,22 +111,29 @@
       ${way === undefined
         ? html`<p class="soft">Nothing is marked yet.</p>`
         : html`<p class="soft">Marks by judge <b><${Name}>${exam.ways[way].name}<//></b>, reading ${exam.reading}.</p>`}
-      <div class="cards drawings">
-        ${shown.map(
-          (drawing) => html`<${Card}
-            key=${drawing.d}
-            drawing=${drawing}
-            exam=${exam}
-            way=${way}
-            boxes=${over(drawing.image)}
-            onOpen=${(one) => L.change({ d: one.d }, true)}
-          />`,
-        )}
+      <div class="beside">
+        <${Reference}
+          question=${question}
+          boxes=${over(reference)}
+          size=${reference && found.sizes.get(reference.sha)}
+        />
+        <div class="drawings">
+          ${shown.map(
+            (drawing) => html`<${Card}
+              key=${drawing.d}
+              drawing=${drawing}
+              exam=${exam}
+              way=${way}
+              boxes=${over(drawing.image)}
+              onOpen=${(one) => L.change({ d: one.d }, true)}
+            />`,
+          )}
+        </div>
       </div>
       ${way !== undefined &&
       html`<h2>Criteria</h2>
         <p class="soft">Choose a criterion to read the reasons. The numbers refer to the drawings above.</p>
-        <${Matrix} question=${question} drawings=${drawings} exam=${exam} way=${way} />`}
+        <${Matrix} question=${question} drawings=${shown} exam=${exam} way=${way} />`}
       ${open &&
       html`<${Closer}
         drawing=${open}

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Filter, Check, Search, More, Table } = L;
+  const { html, Name, Listed, Filter, Check, Search, More, Table } = L;
   const { useMemo } = preactHooks;
 
   const TAGS = 3; // The number of tags with a column.
@@ -20,13 +20,7 @@
         name: "Question",
         first: true,
         value: (r) => list.id[r.q],
-        cell: (r) => html`<a href=${L.questionLink(list.key[r.q])}><${Name}>${list.id[r.q]}<//></a>`,
-      },
-      {
-        id: "prompt",
-        name: "Prompt",
-        value: (r) => list.prompt[r.q],
-        cell: (r) => html`<span class="clip"><${Name}>${list.prompt[r.q]}<//></span>`,
+        cell: (r) => html`<${Listed} list=${list} q=${r.q} />`,
       },
       ...Object.keys(exam.tags).slice(0, TAGS).map(tag), // prettier-ignore
       { id: "criteria", name: "Criteria", number: true, value: (r) => list.criteria[r.q] },

@@ -44,6 +44,7 @@ def show(
     *,
     body: Callable[[], Any] | None = None,
     records: Callable[[], str] | None = None,
+    notes: bool = False,
 ) -> None:
     """Print the result in the requested form; only that form is computed.
 
@@ -52,17 +53,19 @@ def show(
         tables: Returns the tables.
         body: Returns the result as plain JSON; by default the rows of the tables' CSV.
         records: Returns the result as CSV, with a number per line; by default the tables' CSV.
+        notes: Whether to show all notes on tables.
     """
+    shown = (lambda: [table.with_details() for table in tables()]) if notes else tables
     if form == "table":
         from .text import show as show_text
 
-        show_text(tables())
+        show_text(shown())
     elif form == "json" and body is not None:
         print(printable(_json_text(body())), end="", flush=True)
     elif form == "csv" and records is not None:
         print(printable(records()), end="", flush=True)
     else:
-        print(printable("".join(rendered(table, form) for table in tables())), end="", flush=True)
+        print(printable("".join(rendered(table, form) for table in shown())), end="", flush=True)
 
 
 def _json_text(body: Any) -> str:

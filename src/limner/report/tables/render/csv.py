@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ....core.csv_text import write_csv
 from ..model import MISSING, PUBLISHED, Cell, Table, TableRow, clean
 
 ABOUT = ("painter", "strategy", "judge", "evaluator", "reading", "n")
@@ -44,11 +43,7 @@ def table_records(table: Table) -> tuple[list[str], list[dict[str, str]]]:
 
 def records(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """Return rows as CSV with these columns; values that a row lacks are empty."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
+    return write_csv(names, rows)
 
 
 def _head(table: Table, group: str, row: TableRow) -> dict[str, str]:

@@ -1,8 +1,9 @@
 r"""Tables as LaTeX: booktabs, the best in bold, the second best underlined, published rows in grey.
 
 Nothing is scaled down: a table is set in ``\small`` if it fits the text width of the `article` class, otherwise in
-``\footnotesize``. If it is still too wide, its columns are divided among several tabulars, which repeat the row labels.
-If it is too high for a page, it continues in a further float with the same number.
+``\footnotesize``. If it is still too wide, it is turned onto a page of its own, in ``\scriptsize``, without intervals.
+If it does not fit that page either, its columns are divided among several tabulars, which repeat the row labels, and
+what is too high for a page continues in a further float with the same number.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ....core.redaction import DIRECTION, escape_controls
-from ..model import Cell, Column, RowBlock, Sheet, Table, TableRow, aside, interval, spans
+from ..model import INTERVALS, Cell, Column, RowBlock, Sheet, Table, TableRow, aside, interval, spans
 from .text import wrap
 
 PAGE = 345.0
@@ -22,6 +23,8 @@ PAGE = 345.0
 COLUMN = 229.5
 HEIGHT = 484.0
 """The most estimated points of a float's height; the text of a page has 550."""
+TURNED_WIDTH, TURNED_HEIGHT = 548.0, 340.0
+"""The most points of a table that is turned onto a page of its own."""
 FLOATS = 12
 """The number of consecutive floats after which the page is cleared: LaTeX can hold only about fifty."""
 LONG = 60
@@ -47,26 +50,52 @@ def _parts(sheet: Sheet) -> list[Sheet]:
 
 def _floats(table: Table, sheet: Sheet, last: bool) -> Iterator[list[str]]:
     """Yield the environments of one sheet; rows that do not fit on a page continue in the next environment."""
+    titles = [*table.caption, *([f"{sheet.title}."] if sheet.title else [])]
     for size, below in ((SMALL, False), (FOOTNOTE, False), (FOOTNOTE, True)):
         columns = strips(sheet, size, below)
         if _width(columns) <= PAGE:
             break
-    titles = [*table.caption, *([f"{sheet.title}."] if sheet.title else [])]
+    else:
+        if turned := _turned(table, sheet, titles, last):
+            yield turned
+            return
     room = HEIGHT - _high(" ".join(titles), 12)
     items = [item for block in _blocks(columns) for item in _tabulars(block, bands(sheet), size, room)]
-    items += _notes(table) if last else []
+    items += _notes(table, FOOTNOTE) if last else []
     environment = "table*" if _width(columns) > COLUMN else "table"
     for number, places in enumerate(filled([height for _, height in items], room)):
-        caption = rf"\caption[{escape(titles[0]) if titles else ''}]{{{' '.join(map(prose, titles))}}}\medskip"
-        yield [
-            *([r"\clearpage"] if number and number % FLOATS == 0 else []),
-            rf"\begin{{{environment}}}[tp]",
-            r"\centering",
-            caption if not number else r"\tablename~\thetable{} (continued)\par\medskip",
-            rf"\{size.name}\setlength{{\tabcolsep}}{{{GAP:g}pt}}",
-            *(line for place in places for line in items[place][0]),
-            rf"\end{{{environment}}}",
-        ]
+        head = _caption(titles) if not number else r"\tablename~\thetable{} (continued)\par\medskip"
+        lines = [line for place in places for line in items[place][0]]
+        clear = [r"\clearpage"] if number and number % FLOATS == 0 else []
+        yield [*clear, *_float(environment, head, size, GAP, lines)]
+
+
+def _turned(table: Table, sheet: Sheet, titles: Sequence[str], last: bool) -> list[str]:
+    """Return the sheet turned onto a page of its own, without intervals; nothing if it does not fit there."""
+    bare = replace(table, notes=tuple(note for note in table.notes if note != INTERVALS))
+    columns = [replace(strip, width=strip.width - 2 * (GAP - NARROW)) for strip in strips(sheet, TURNED, None)]
+    items = list(_tabulars(columns, bands(sheet), TURNED, TURNED_HEIGHT))
+    items += _notes(bare, SCRIPT, TURNED_WIDTH) if last else []
+    height = sum(height for _, height in items) + _high(" ".join(titles), 12, TURNED_WIDTH)
+    if _width(columns) > TURNED_WIDTH or height > TURNED_HEIGHT:
+        return []
+    body = [r"\renewcommand{\arraystretch}{0.9}", *(line for lines, _ in items for line in lines)]
+    return _float("sidewaystable*", _caption(titles), TURNED, NARROW, body)
+
+
+def _caption(titles: Sequence[str]) -> str:
+    return rf"\caption[{escape(titles[0]) if titles else ''}]{{{' '.join(map(prose, titles))}}}\medskip"
+
+
+def _float(environment: str, head: str, size: TypeSize, gap: float, lines: Sequence[str]) -> list[str]:
+    return [
+        rf"\begin{{{environment}}}" + ("" if environment == "sidewaystable*" else "[tp]"),
+        r"\centering",
+        head,
+        rf"\{size.name}\setlength{{\tabcolsep}}{{{gap:g}pt}}",
+        *lines,
+        rf"\end{{{environment}}}",
+    ]
 
 
 def filled(sizes: Sequence[float], room: float) -> list[list[int]]:
@@ -176,19 +205,21 @@ def _title(band: Band, columns: Sequence[Strip], size: TypeSize) -> list[str]:
     return [rf"\multicolumn{{{len(columns)}}}{{l}}{{{grey(line, group.published)}}} \\" for line in lines]
 
 
-def _notes(table: Table) -> Iterator[tuple[list[str], float]]:
+def _notes(table: Table, size: TypeSize, width: float = PAGE) -> Iterator[tuple[list[str], float]]:
     notes = [(raised((number,)) + " ", note) for number, note in enumerate(table.footnotes, 1)]
     for mark, note in [*notes, *(("", note) for note in table.notes)]:
-        yield [rf"\par\footnotesize\raggedright {mark}{prose(note)}"], _high(note, FOOTNOTE.leading)
+        yield [rf"\par\{size.name}\raggedright {mark}{prose(note)}"], _high(note, size.leading, width)
 
 
-def _high(text: str, leading: float) -> float:
+def _high(text: str, leading: float, width: float = PAGE) -> float:
     """Return the estimated height of running text, whose type size is the leading divided by 1.2."""
-    return leading * (1 + ems(text) * leading / 1.2 // PAGE)
+    return leading * (1 + ems(text) * leading / 1.2 // width)
 
 
 GAP = 3.0
 """The space on either side of a column; like all lengths here, in points."""
+NARROW = 1.5
+"""This space in a turned table."""
 LABEL = 125.0
 """The approximate length of lines in labels and words."""
 HEAD = 42.0
@@ -217,6 +248,7 @@ class TypeSize:
 
 
 SMALL, FOOTNOTE, SCRIPT = TypeSize("small", 9, 11), TypeSize("footnotesize", 8, 9.5), TypeSize("scriptsize", 7.6, 8)
+TURNED = TypeSize("scriptsize", 7.6, 7.2)
 
 
 @dataclass(frozen=True)
@@ -245,8 +277,8 @@ class Band:
     rows: range
 
 
-def strips(sheet: Sheet, size: TypeSize, below: bool) -> list[Strip]:
-    """Return the columns, starting with the row labels; with `below`, intervals are below their numbers."""
+def strips(sheet: Sheet, size: TypeSize, below: bool | None) -> list[Strip]:
+    """Return the columns, starting with the row labels; intervals are `below` their numbers, beside, or left out."""
     lines = list(sheet.rows())
     labels = [_named(_hung(size.lines(line.label, LABEL)), line, size, LABEL) for line in lines]
     columns = [_strip(Column(sheet.stub, words=True), labels, size)]
@@ -318,14 +350,14 @@ def _named(lines: Sequence[str], row: TableRow | Column, size: TypeSize, room: f
     return TexBox(tuple(grey(line, row.published) for line in tex), max(widths))
 
 
-def _cell(cell: Cell, size: TypeSize, below: bool) -> TexBox:
+def _cell(cell: Cell, size: TypeSize, below: bool | None) -> TexBox:
     lines = size.lines(cell.text, LABEL)
     tex, width = [escape(line) for line in lines], max(map(size.width, lines))
     if cell.rank == 1:
         tex, width = [rf"\textbf{{{line}}}" for line in tex], BOLD * width
     elif cell.rank == 2:
         tex = [rf"\underline{{{line}}}" for line in tex]
-    ends = interval(cell)
+    ends = "" if below is None else interval(cell)
     if ends and below:
         tex, width = [*tex, _small(ends)], max(width, SCRIPT.width(ends))
     elif ends:
@@ -412,7 +444,8 @@ def _em(letter: str) -> float:
 
 def needs(body: str) -> Iterator[str]:
     """Yield the comment above a table: the packages that it needs, and what each engine needs for its letters."""
-    yield r"% Needs \usepackage{booktabs,xcolor}."
+    rotating = ",rotating" if "sidewaystable" in body else ""
+    yield rf"% Needs \usepackage{{booktabs,xcolor{rotating}}}."
     letters = sorted({letter for letter in body if letter > "\x7f"})
     beyond = [letter for letter in letters if not _ACCENTED.match(letter)]
     if len(beyond) < len(letters):

@@ -98,7 +98,8 @@ def lines(table: Table, width: int) -> Iterator[Text]:
         yield Text()
     for number, note in enumerate(table.footnotes, 1):
         yield from _paragraph(f"{_raised((number,))} {note}", width, "dim")
-    for note in table.notes:
+    more = f"--notes shows {len(table.details)} more" if table.details else ""
+    for note in filter(None, [*table.notes[:-1], " · ".join(filter(None, [*table.notes[-1:], more]))]):
         yield from _paragraph(note, width, "dim")
 
 

@@ -1,0 +1,75 @@
+"""Figures: which questions they show, what they need, and when they count as filled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner import exams, run
+from limner.core.exam import Selection
+from limner.report.reproduce import Reproduction, make_checklist
+from limner.report.reproduce.figures import shown_questions
+from limner.report.reproduce.request import PaperPlot, paper_list
+from limner.running.setup import Asking
+from limner.store import Store
+
+
+def exam(kind: str) -> Any:
+    return exams.read(exams.resolve(f"sample/{kind}"))
+
+
+def item(kind: str, name: str) -> Any:
+    return next(each for each in paper_list(kind).items if name in each.numbers)
+
+
+def test_figures_of_one_paper_show_different_questions() -> None:
+    shown = [
+        shown_questions(item("aibench", name), exam("aibench")) for name in ("Figure A5", "Figure A6", "Figure A7")
+    ]
+    assert len(set(shown)) == 3
+    whole = exam("worldgenbench")
+    tags = {question.id: question.tags["domain"] for question in whole.questions}
+    for name, domain in (("Figure 5", "humanities"), ("Figure 6", "nature")):
+        assert {tags[id] for id in shown_questions(item("worldgenbench", name), whole)} == {domain}
+
+
+def test_seven_painters_are_shown_for_each_level_and_discipline() -> None:
+    figures = item("mmmg", "Figure 12")
+    assert figures.rows == (
+        "GPT-4o", "FLUX-Reason (R1)", "HiDream-I1-Full", "FLUX.1-[pro]", "Ideogram V2", "Infinity-8B", "SEED-X",
+    )  # fmt: skip
+    assert figures.plots == (PaperPlot(plot="drawings", each="level_discipline"),)
+    whole = exam("mmmg")
+    cells = {question.tags["level_discipline"] for question in whole.questions}
+    assert len(shown_questions(figures, whole)) == len(cells)
+
+
+def test_figure_of_drawings_is_priced_by_its_question_alone(store: Store) -> None:
+    asked = Reproduction("sample/genexam", painters=("Nano Banana Pro",))
+    checklist = make_checklist(asked, store)
+    items = {each.wants.item.name: each for each in checklist.items}
+    figure, table = items["Figure 1"].calls, items["Table 2"].calls
+    assert figure == 2
+    assert table == 2 * len(exam("genexam").questions)
+    # The row is counted once, and its step is for the figures too.
+    (step,) = checklist.steps
+    assert {"Figure 1", "Table 2"} <= set(step.items)
+    only = make_checklist(Reproduction("sample/genexam", painters=("Nano Banana Pro",), items=("Figure 1",)), store)
+    assert "--ids " in only.steps[0].command
+
+
+@pytest.mark.slow
+def test_figure_counts_as_filled_only_when_it_can_be_made(store: Store, tmp_path: Path) -> None:
+    whole = exam("worldgenbench")
+    human = next(question.id for question in whole.questions if question.tags["domain"] == "humanities")
+    run(
+        "sample/worldgenbench", painters=["GPT-4o=control/text"], store=store,
+        asking=Asking(preset="paper", judges=("ocr",)), selection=Selection(ids=(human,)),
+    )  # fmt: skip
+    asked = Reproduction("sample/worldgenbench", painters=("GPT-4o=control/text",), judges=("ocr",))
+    items = make_checklist(asked, store).to_json()["items"]
+    cells = {each["name"]: each["cells"] for each in items}
+    filled = [cells[name]["filled"] for name in ("Figure 4", "Figure 5", "Figure 6", "Figure 7")]
+    assert (filled, cells["Figure 6"]["missing"]) == ([1, 1, 0, 1], 1)

@@ -1,0 +1,85 @@
+"""The table of every table and figure in docs/exams.md: what `limner reproduce` makes of each on fake services.
+
+``REFRESH_DOCS=1 pytest tests/report/reproduce/test_items.py`` writes the table.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from limner.report.reproduce.request import PaperItem, paper_list
+from tests.docs.blocks import ROOT
+from tests.end_to_end.shop import BilledImages
+from tests.fakes.examiner import ExaminerServer
+from tests.report.reproduce.test_end_to_end import PAPERS, reproduce, section, services, shop, slug
+
+__all__ = ["services", "shop"]
+PAGE = ROOT / "docs" / "exams.md"
+HEAD = ["| item | command | state |", "|---|---|---|"]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("kind", PAPERS)
+def test_docs_list_what_is_made_of_every_item(
+    kind: str, shop: tuple[BilledImages, ExaminerServer], tmp_path: Path
+) -> None:
+    words = ("--painter", "mine=drawing/one", "--limit", "8")
+    reproduce(kind, *words, "--run", "--budget", "20", "-o", "paper")
+    page = (tmp_path / "paper" / "index.html").read_text("utf-8")
+    rows = [
+        f"| {item.name} | {command(kind, item)} | {state(item, tmp_path / 'paper', page)} |" for item in items(kind)
+    ]
+    assert "| not made |" not in "\n".join(rows)
+    text = PAGE.read_text("utf-8")
+    start = f"<!-- items of {kind} -->\n"
+    before, mark, rest = text.partition(start)
+    assert mark, f"{PAGE} has no {start}"
+    table, end, after = rest.partition("<!-- end -->")
+    made = "\n".join(["", *HEAD, *rows, "", ""])
+    if os.environ.get("REFRESH_DOCS"):
+        PAGE.write_text(before + start + made + end + after, "utf-8")
+    else:
+        assert table == made
+
+
+def items(kind: str) -> tuple[PaperItem, ...]:
+    return paper_list(kind).items
+
+
+def command(kind: str, item: PaperItem) -> str:
+    """What makes the item alone, once the store has its rows."""
+    lines = []
+    if item.layout:
+        section = f" --section {shlex.quote(item.section)}" if item.section else ""
+        lines.append(f"limner table {kind}:{item.layout}{section}")
+    for plot in dict.fromkeys((plot.plot, plot.by) for plot in item.plots):
+        lines.append(f"limner plot {plot[0]} {kind}" + (f" --by {plot[1]}" if plot[1] else ""))
+    if item.page:
+        lines.append(f"limner report {kind}")
+    if item.categories:
+        lines.append(f"limner reproduce {kind} --item {shlex.quote(item.name)}")
+    return "<br>".join(f"`{line}`" for line in lines) or "–"
+
+
+def state(item: PaperItem, folder: Path, page: str) -> str:
+    """What came out of the run."""
+    if item.cannot:
+        return f"not reproduced: {item.cannot}".replace("|", r"\|")
+    name, shown = slug(item.name), section(page, item.name)
+    figures = set(re.findall(r'src="(figures/[^"]+)"', shown))
+    parts = []
+    if (folder / "tables" / f"{name}.html").is_file():
+        parts.append("table")
+    if figures and all(b"<svg" in (folder / figure).read_bytes() for figure in figures):
+        parts.append("1 plot" if len(figures) == 1 else "plots")
+    if item.page and "site/index.html" in shown:
+        parts.append("pages of the site")
+    if item.people or item.by_hand:
+        parts.append("needs people" if item.people else "further commands")
+    return ", ".join(parts) or "not made"
