@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from ..core.catalogue import price_of
 from ..core.settings import Settings
 from ..models import ChatModel
-from ..models.base import PICTURE_TOKENS, TURNS
+from ..models.base import PICTURE_TOKENS
 from ..running.estimate import TOKENS_IN, TOKENS_OUT, Estimate
 from ..store import Store
 from ..store.schema import attempts, calls
@@ -34,6 +34,8 @@ SHOWN_ITEMS = 50
 """The most items whose length is measured."""
 NORMAL = 1.645
 """The normal quantile of 19 runs in 20."""
+REPEATS = 3
+"""The times that a request may be sent until its reply can be read."""
 FEW = 5
 """Items with own calls from which these decide."""
 
@@ -57,7 +59,7 @@ class ItemCost:
         if self.dollars is None:
             return None
         if not self.items:
-            return self.dollars * items * TURNS
+            return self.dollars * items * REPEATS
         spread = sqrt(items * self.variance + items * items * self.variance / self.items)
         # A small sample underestimates rare repetitions.
         return self.dollars * items * (1 + 1 / self.items) + NORMAL * (1 + 2 / self.items) * spread
