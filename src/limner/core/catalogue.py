@@ -147,7 +147,8 @@ def age_hint(models: Mapping[str, ModelFacts], painters: Mapping[str, PainterFac
     >>> age_hint({"a": ModelFacts(priced_on="2026-01-01")}, {}, date(2026, 4, 1))
     'the prices are of 2026-01-01, 90 days ago; `limner models update` fetches newer ones'
     """
-    days = [facts.priced_on for facts in (*models.values(), *painters.values()) if facts.priced_on]
+    dates = [*(facts.priced_on for facts in models.values()), *(facts.priced_on for facts in painters.values())]
+    days = [each for each in dates if each]
     age = (day - date.fromisoformat(max(days))).days if days else 0
     if age <= OLD_DAYS:
         return None
