@@ -204,7 +204,7 @@ def _drawn(
 
 
 def _strips(table: JudgeTable, judges: JudgeData, pictures: Pictures) -> dict[str, Any]:
-    """Return the best and the worst drawings of painters that are not controls, each another picture of another question."""
+    """Return the best and the worst drawings by painters other than controls, with each question and picture once."""
     inventory, met = judges.inventory, judges.met[table.number]
     slots = [
         slot
