@@ -204,7 +204,7 @@ def _drawn(
 
 
 def _strips(table: JudgeTable, judges: JudgeData, pictures: Pictures) -> dict[str, Any]:
-    """Return the best and the worst drawings of painters that are not controls, each of another question."""
+    """Return the best and the worst drawings by painters other than controls, with each question and picture once."""
     inventory, met = judges.inventory, judges.met[table.number]
     slots = [
         slot
@@ -214,10 +214,11 @@ def _strips(table: JudgeTable, judges: JudgeData, pictures: Pictures) -> dict[st
 
     def strip(best: bool) -> list[dict[str, Any]]:
         order = sorted(slots, key=lambda slot: (-met[slot.number] if best else met[slot.number], slot.number))
-        chosen: dict[int, DrawingSlot] = {}
+        chosen: list[DrawingSlot] = []
         for slot in order:
-            chosen.setdefault(slot.question, slot)
-        return [_tile(slot, met[slot.number], inventory, pictures) for slot in list(chosen.values())[:STRIP]]
+            if len(chosen) < STRIP and all(slot.question != one.question and slot.image != one.image for one in chosen):
+                chosen.append(slot)
+        return [_tile(slot, met[slot.number], inventory, pictures) for slot in chosen]
 
     return {"best": strip(True), "worst": strip(False)} if len(slots) >= 2 * STRIP else {"best": [], "worst": []}
 
