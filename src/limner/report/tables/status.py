@@ -58,7 +58,7 @@ def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -
 
 def _said(place: RecipeStep, mile: PaperCount) -> str:
     """Return the paper's words for a count; items that nobody reviewed are not called reviewed."""
-    return "not reviewed" if place.step.reviewed and not place.settings.reviewers else mile.said
+    return "not reviewed" if place.step.reviewed and not getattr(place.settings, "reviewers", 0) else mile.said
 
 
 def studies_table(studies: Sequence[Study]) -> Table:
