@@ -55,6 +55,7 @@ YES_NO = 0.8
 """The share of yes/no questions from which all criteria of a kind must be such questions."""
 _SENTENCE = re.compile(r"[.?!][\"”'’)]?\s*$")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_POSSESSIVE = re.compile(r"['’]s\b")
 _DIRECTED = re.compile(
     r"\b(?:from|to|into|above|below|over|under|left|right|before|after|than|inside)\b", re.IGNORECASE
 )
@@ -105,7 +106,7 @@ def is_reworded(first: str, second: str) -> bool:
         return False
     if _DIRECTED.search(first) and _ordered(first) != _ordered(second):
         return False
-    return same_words(first, second)
+    return same_words(_POSSESSIVE.sub("", first), _POSSESSIVE.sub("", second))
 
 
 def _ordered(text: str) -> list[str]:
