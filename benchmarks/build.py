@@ -23,13 +23,14 @@ from tests.build.damage import COPIES, ENGLISH, FOREIGN, LOW, MARKS, jpeg, label
 from benchmarks.table import Cell, Table, peak_mib
 from benchmarks.table import told as told_table
 from limner.build.engine import Spending
-from limner.build.languages import why_not_english
 from limner.build.open import new_build
-from limner.build.picture_rules import detail, distance, find_watermark, light_tones, near_duplicates, picture_hashes
-from limner.build.steps.duplicates import DuplicatesSettings
-from limner.build.steps.resolution import ResolutionSettings
+from limner.build.picture_rules import distance, find_watermark, light_tones, near_duplicates, picture_hashes
+from limner.build.recipe import open_recipe
+from limner.build.steps import DuplicatesSettings, FilterSettings, picture_sizes
+from limner.build.wording import why_not_english
 from limner.calls import Calls
 from limner.core.images import decode
+from limner.core.vocabulary import apply_rules
 from limner.evidence.probe import OcrProbe
 from limner.store import Store
 
@@ -128,11 +129,9 @@ def filters(folder: Path, ocr: int) -> None:
 
 
 def _is_low(image: Image.Image) -> bool:
-    how = ResolutionSettings()
-    side, share = min(image.size), detail(image)
-    return side < how.side or (
-        share < how.blown_up and share * min(side, side * 1024 / max(image.size)) < how.real_side
-    )
+    (settings,) = (place.settings for place in open_recipe("exam").places if place.name == "resolution")
+    assert isinstance(settings, FilterSettings)
+    return any(apply_rules(settings.rules, picture_sizes(image)))
 
 
 def _low(images: dict[str, Image.Image]) -> tuple[int, int, int, int]:

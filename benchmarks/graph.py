@@ -29,14 +29,12 @@ from tests.needs import SHARED
 from limner import exams
 from limner.build.embedding import LETTERS, MINILM, dbscan, embed
 from limner.build.picture_rules import cut_edges, text_labels
-from limner.build.steps.concepts import ConceptsSettings
-from limner.build.steps.cropping import CroppingSettings
-from limner.build.steps.explanatory_text import ExplanatoryTextSettings
-from limner.build.traces import SENTENCE, trace_faults
 from limner.calls import Calls
 from limner.core.images import decode
 from limner.evidence.probe import OcrProbe
 from limner.exams.mmmg.draft import RELATIONS, check_graph
+from limner.exams.mmmg.recipe.steps import ConceptsSettings
+from limner.exams.mmmg.recipe.traces import SENTENCE, trace_faults
 from limner.painters.controls.images import erase
 from limner.store import Store
 
@@ -178,7 +176,7 @@ def pictures(folder: Path, many: int) -> None:
     random.Random(3).shuffle(files)
     for part, some in (("tune", files[:60]), ("held", files[60:])):
         images = {file.stem: decode(file.read_bytes()).convert("RGB") for file in some}
-        least = CroppingSettings().crossings
+        least = 2  # The rule of the recipe `graph`.
         whole = sum(max(cut_edges(image)) >= least for image in images.values())
         cut = sum(max(cut_edges(_cropped(image, random.Random(name)))) >= least for name, image in images.items())
         print(f"cropping, {SHOWN[part]}: found {cut} of {len(images)}, taken out wrongly {whole} of {len(images)}")
@@ -194,7 +192,7 @@ def _cropped(image: Image.Image, chance: random.Random) -> Image.Image:
 
 
 async def _text(images: dict[str, Image.Image]) -> None:
-    least = ExplanatoryTextSettings().labels
+    least = 2  # The rule of the recipe `graph`.
     false = found = 0
     with tempfile.TemporaryDirectory() as place, Store(place) as store:
         async with Calls(store) as calls:

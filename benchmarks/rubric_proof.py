@@ -91,7 +91,7 @@ def measure(folder: Path, half: int, count: int, store: Store) -> None:
     with tempfile.TemporaryDirectory() as place:
         where = plant(folder, Path(place), store, half, count)
         found = open_judge_exam("ocr", "genexam", store, Asking(), Path(place))
-        proof, _ = open_proof(found).prove(criterion_faults)
+        proof, _ = open_proof(found).prove(lambda _, criterion: criterion_faults(criterion.text))
     print(f"{HALVES[half]}: {len(proof.passes)} questions, {len(where)} planted")
     for kind in dict.fromkeys(where.values()):
         here = [one for one in proof.criteria if where.get((one.question, one.criterion)) == kind]

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from limner.build.figures import MODALITIES
 from limner.build.wording import stems
+from limner.exams.fepbench.recipe.atoms import MODALITIES
 from tests.build.prompt_pairs import SAMPLE, TUNING, rows
 
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from limner.build.figures import MODALITIES, numbers
 from limner.build.wording import stems
+from limner.exams.fepbench.recipe.atoms import MODALITIES, numbers
 from tests.build.prompt_pairs import SAMPLE, rows
 from tests.build.scripted import Heard, Route
 

@@ -12,8 +12,8 @@ from tests.build.damage import png
 from tests.build.test_picture_rules import drawn
 
 SETTINGS = (
-    "keywords.per_topic=0", "review.reviewers=0", "images.licence=CC-BY-4.0", "read-text.faint=false",
-    'taxonomy.subjects=["Biology", "Music"]', "thresholds.least={}",
+    "review.reviewers=0", "images.licence=CC-BY-4.0", "read-text.faint=false",
+    'taxonomy.subjects=["Biology", "Music"]', "thresholds.rules=[]",
 )  # fmt: skip
 
 

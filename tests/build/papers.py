@@ -13,10 +13,12 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from limner.build.logic.graph import LogicGraph
-from limner.build.logic.graph_svg import to_svg
+from limner.exams.aibench.recipe.graph_svg import to_svg
+from limner.exams.aibench.recipe.logic_graph import LogicGraph
 from limner.strategies.svg.rendering import render
 
+ABSENT = "component.values.absent=3"
+"""The setting with which the papers' annotator also asks about parts that are not there."""
 PREAMBLE = r"""
 \documentclass{article}
 \usepackage{graphicx,xspace}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.build import annotator, figure_annotator, llm, writer
 from tests.build.material import SETTINGS, pictures
-from tests.build.papers import TIDE, write_papers
+from tests.build.papers import ABSENT, TIDE, write_papers
 from tests.build.scripted import Route
 
 
@@ -34,7 +34,7 @@ def _exam(folder: Path) -> list[str]:
 
 
 def _questions(folder: Path) -> list[str]:
-    return [f"sources.folder={write_papers(folder / 'papers', (TIDE,))}", "review.reviewers=0"]
+    return [f"sources.folder={write_papers(folder / 'papers', (TIDE,))}", "review.reviewers=0", ABSENT]
 
 
 def _checklist(folder: Path) -> list[str]:

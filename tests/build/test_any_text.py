@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from limner.build.checklists import CHECKLIST_ERRORS, CHECKLIST_WARNINGS, ChecklistLimits, lint_checklist
 from limner.build.criterion_words import ERRORS, WARNINGS, LintLimits, lint_question
-from limner.build.figures import rewordings
-from limner.build.languages import why_not_english
-from limner.build.latex.macros import expand_macros
-from limner.build.latex.sources import FlatPaper
+from limner.build.wording import why_not_english
+from limner.exams.aibench.recipe.latex_sources import FlatPaper
+from limner.exams.aibench.recipe.latex_text import expand_macros
+from limner.exams.fepbench.recipe.atoms import rewordings
 from limner.exams.mmmg.draft import UnreadDependency, read_dependency
 
 WORDS = st.text(max_size=80)

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from limner.build.base import STEPS as REGISTERED
 from limner.build.base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome, Use
-from limner.build.engine import Builder, Spending, build_estimate
+from limner.build.engine import Builder, Spending
+from limner.build.estimate import build_estimate
 from limner.build.open import change_build, new_build, open_build, with_models
+from limner.build.recipe import STEPS as REGISTERED
 from limner.build.records import add_review, load_build, load_rows
 from limner.build.reviews import Review, state_id
 from limner.core import settings as core_settings
@@ -25,6 +26,7 @@ from tests.build.scripted import Heard, Route, Scripted, scripted, write_provide
 RECIPE = """
 name = "tiny"
 title = "numbers into words"
+exam = "genexam"
 roles = {writer = "writes words"}
 paper = [{after = "count", items = 40000, said = "numbers"}, {after = "write", items = 1000, said = "words"}]
 
@@ -46,7 +48,8 @@ step = "t-unique"
 
 [[steps]]
 name = "review"
-settings = {fields = ["word"], reviewers = 2}
+fields = ["word"]
+reviewers = 2
 """
 
 
@@ -99,7 +102,14 @@ STEPS = {
     "t-count": BuildStep("t-count", "counts", CountSettings, source=count),
     "t-even": BuildStep("t-even", "keeps even numbers", EvenSettings, reads=("n",), each=even),
     "t-write": BuildStep(
-        "t-write", "writes", WriteSettings, ("writer",), ("write",), ("n",), each=write, use=(Use("writer", 50, 10),)
+        "t-write",
+        "writes",
+        WriteSettings,
+        ("writer",),
+        ("write",),
+        ("n",),
+        each=write,
+        use=(Use("writer", "write", 10),),
     ),
     "t-unique": BuildStep("t-unique", "each word once", reads=("word",), together=unique),
 }
@@ -111,8 +121,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (place / "prompts").mkdir(parents=True)
     (place / "recipe.toml").write_text(RECIPE, "utf-8")
     (place / "prompts" / "write.md").write_text("Write {{n}} in {{language}}.", "utf-8")
-    real = REGISTERED.get
-    monkeypatch.setattr(REGISTERED, "get", lambda name: STEPS.get(name) or real(name))
+    for name, step in STEPS.items():
+        monkeypatch.setitem(REGISTERED, name, step)
     monkeypatch.chdir(tmp_path)
     return place
 
@@ -132,7 +142,7 @@ def llm(tmp_path: Path) -> Iterator[Scripted]:
 
 
 def start(store: Store, folder: Path, *settings: str) -> Builder:
-    builder = new_build(store, "b", f"genexam={folder}", settings=settings, roles={"writer": "fake/llm"})
+    builder = new_build(store, "b", str(folder), settings=settings, roles={"writer": "fake/llm"})
     return with_models(builder, core_settings.load())
 
 
@@ -213,18 +223,18 @@ def test_two_reviewers_must_agree(store: Store, folder: Path, llm: Scripted) -> 
 
 def test_missing_roles_wrong_settings_and_unknown_steps_are_reported(store: Store, folder: Path, llm: Scripted) -> None:
     with pytest.raises(UsageError, match="its settings are: n"):
-        new_build(store, "b", f"genexam={folder}", settings=["count.m=3"])
+        new_build(store, "b", str(folder), settings=["count.m=3"])
     with pytest.raises(UsageError, match="no step 'nix'; its steps are: count, even"):
-        new_build(store, "b", f"genexam={folder}", settings=["nix.m=3"])
+        new_build(store, "b", str(folder), settings=["nix.m=3"])
     with pytest.raises(UsageError, match="no role 'cook'; its roles are: writer"):
-        new_build(store, "b", f"genexam={folder}", roles={"cook": "fake/llm"})
-    builder = new_build(store, "b", f"genexam={folder}")
+        new_build(store, "b", str(folder), roles={"cook": "fake/llm"})
+    builder = new_build(store, "b", str(folder))
     with pytest.raises(UsageError, match=r"step write needs the writer \(writes words\): -S writer=PROVIDER/MODEL"):
         builder.run(Spending())
     builder.run(Spending(), until="even")
     assert builder.look("even")[0][1].kept == 3
     with pytest.raises(UsageError, match="already has a build 'b'"):
-        new_build(store, "b", f"genexam={folder}")
+        new_build(store, "b", str(folder))
     with pytest.raises(UsageError, match="has no build 'c'; its builds are: b"):
         open_build(store, "c")
     with pytest.raises(UsageError, match="--budget cannot be enforced"):
@@ -247,7 +257,8 @@ def test_estimate_counts_remaining_steps(store: Store, folder: Path, llm: Script
     builder = start(store, folder)
     builder.run(Spending(), until="count")
     (found,) = build_estimate(builder, core_settings.load())
-    assert (found.steps, found.calls, found.tokens_in, found.tokens_out) == (6, 6, 300, 60)
+    assert (found.steps, found.calls, found.tokens_out) == (6, 6, 60)
+    assert found.tokens_in == pytest.approx(6 * len('Write {{n}} in {{language}}.{"n": 1}') / 3.5, abs=1)
     builder.run(Spending())
     (found,) = build_estimate(builder, core_settings.load())
     assert (found.steps, found.dollars) == (0, 0.0)

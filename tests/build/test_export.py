@@ -103,3 +103,21 @@ def test_export_without_items_writes_no_files(build: Builder, tmp_path: Path) ->
     with pytest.raises(UsageError, match="has passed its last step"):
         export(waiting, tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_search_words_are_off_the_path_of_questions(build: Builder) -> None:
+    """Turning them on asks for search words only, and reviews and classes stay what they were."""
+    build.run(Spending())
+    before = build.look()[1]
+    assert "keywords" not in [place.name for place in build.recipe.places]
+    changed = change_build(build.store, load_build(build.store, "school"), settings=["keywords.off=false"], keep=False)
+    with scripted(*routes()) as llm:
+        write_provider(Path(), llm)
+        with_words = with_models(changed, settings.load())
+        with_words.run(Spending())
+        assert {mark for mark, _ in llm.heard} == {"write search words"}
+        counts, items = with_words.look()
+    assert {id: item for id, item in items.items() if item.sort == "image"} == {
+        id: item for id, item in before.items() if item.sort == "image"
+    }
+    assert next(count for count in counts if count.place == "keywords").kept > 10

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.build.figures import (
+from limner.build.picture_rules import layout_lines
+from limner.core.asks import Unreadable
+from limner.core.evidence import TextLine
+from limner.exams.fepbench.recipe.atoms import (
     doubts,
     is_unread,
-    layout_lines,
-    list_lines,
     moved_atoms,
     read_draft,
     rewordings,
@@ -24,8 +25,6 @@ from limner.build.figures import (
     why_doubtful,
     why_no_evidence,
 )
-from limner.core.asks import Unreadable
-from limner.core.evidence import TextLine
 from tests.build.evidence_spans import claims
 from tests.build.prompt_pairs import CHANGES, SAMPLE, pairs, rows
 
@@ -143,7 +142,7 @@ def test_lines_have_place_size_and_panel_mark() -> None:
         ("(a)", "upper left", "usual", True), ("Title", "upper center", "large", False),
         ("Air", "middle right", "usual", False), ("Glass", "lower left", "usual", False),
     ]  # fmt: skip
-    assert list_lines(rows).splitlines()[0] == "- (a) (upper left, usual, marks a panel)"
+    assert rows[0]["about"] == "upper left, usual, marks a panel"
     assert not is_unread("Glas", rows)
     assert is_unread("Metal plate", rows)
     assert is_unread("Air", [])

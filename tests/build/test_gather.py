@@ -9,8 +9,8 @@ from pathlib import Path
 import polars
 import pytest
 
-from limner.build.gather import SourcePicture, from_folder, from_table
-from limner.core.errors import DataError, UsageError
+from limner.build.sources import SourcePicture, from_folder, from_table
+from limner.core.errors import UsageError
 from tests.support import picture
 
 
@@ -41,8 +41,11 @@ def test_folder_is_read_with_its_texts(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder"):
         list(from_folder(tmp_path / "none"))
     (tmp_path / "a.json").write_text("[1]", "utf-8")
-    with pytest.raises(DataError, match=r"a\.json"):
-        list(from_folder(tmp_path))
+    (tmp_path / "b.txt").write_bytes(b"caf\xe9")
+    faults = {one.origin.partition("/")[2]: one.fault for one in from_folder(tmp_path)}
+    assert "a.json: not a JSON object" in faults["a.png"]
+    assert "b.txt:1: not UTF-8" in faults["b.jpg"]
+    assert faults["deep/c.png"] == ""
 
 
 def test_parquet_written_by_datasets_is_read(tmp_path: Path) -> None:
@@ -90,14 +93,25 @@ def test_picture_outside_folder_is_refused(tmp_path: Path, name: str) -> None:
     inside = tmp_path / "in"
     inside.mkdir()
     (inside / "list.jsonl").write_text(json.dumps({"image": name}) + "\n", "utf-8")
-    with pytest.raises(UsageError, match="lies outside"):
-        list(from_table(inside / "list.jsonl"))
+    (found,) = from_table(inside / "list.jsonl")
+    assert "lies outside" in found.fault
+    assert found.file is None
 
 
 def test_unreadable_tables_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x", "utf-8")
     (tmp_path / "a.parquet").write_text("x", "utf-8")
-    (tmp_path / "a.jsonl").write_text('{"text": "x"}\n', "utf-8")
-    for name, message in (("a.txt", "a table is"), ("a.parquet", "cannot be read"), ("a.jsonl", "has no picture")):
+    for name, message in (("a.txt", "a table is"), ("a.parquet", "cannot be read")):
         with pytest.raises(UsageError, match=message):
             list(from_table(tmp_path / name))
+
+
+def test_bad_record_is_reported_beside_good_ones(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"url,text\nhttps://x.example/a.png,caf\xe9\n,empty\nhttps://x.example/b.png,ok\n")
+    first, second, third = from_table(tmp_path / "a.csv")
+    assert (first.fault, second.fault.partition(":")[0], third.fault) == (
+        "its text is not UTF-8", "the row has no picture", ""
+    )  # fmt: skip
+    lines = ['{"text": "x"}', '{"image": ""}', "{broken", '{"url": "https://x.example/b.png"}']
+    (tmp_path / "a.jsonl").write_text("\n".join(lines), "utf-8")
+    assert [bool(one.fault) for one in from_table(tmp_path / "a.jsonl")] == [True, True, True, False]

@@ -111,8 +111,8 @@ def test_every_filter_drops_its_planted_items(killed: dict[str, Any], place: Pat
     assert why(place, "found")["found-1"] == "no prompt for this picture: found/stray.png"
     assert why(place, "duplicates")["heart valves"].startswith("near-duplicate: of ")
     assert len(why(place, "duplicates")) == 1
-    assert why(place, "explanatory-text") == {"wooden bridge": "no explanatory text: 0 labels can be read"}
-    assert why(place, "cropping") == {"kidney filtration": "cropped: 2 strokes run over the top edge"}
+    assert why(place, "explanatory-text") == {"wooden bridge": "no explanatory text: 0 of at least 2"}
+    assert why(place, "cropping") == {"kidney filtration": "cropped: 2 of at most 1: 2 strokes run over the top edge"}
     assert list(why(place, "watermark")) == ["jet engine"]
     assert why(place, "filter") == {"gene expression": "not literal: It is drawn so."}
     assert why(place, "review").keys() == {
@@ -129,7 +129,7 @@ def unreviewed(killed: dict[str, Any]) -> str:
 
 def test_each_stage_is_shown_beside_paper(killed: dict[str, Any], unreviewed: str) -> None:
     steps = {step["place"]: step for step in killed["steps"]}
-    assert (steps["prompts"]["made"], steps["prompts"]["paper"]) == (12, 56830)
+    assert (steps["prompts"]["kept"], steps["prompts"]["paper"]) == (12, 56830)
     assert steps["concepts"]["miles"] == {"concepts": 11}, "two prompts are about photosynthesis"
     assert (steps["concepts"]["paper"], steps["paint"]["miles"]) == (11732, {"of them drawn": 10})
     expected = (
@@ -164,7 +164,7 @@ def finished(killed: dict[str, Any], unreviewed: str, place: Path, llm: Scripted
     })  # fmt: skip
     limner("build", "run", "school")
     assert why(place, "check") == {
-        "nerve impulse": "the reviewed graph must be corrected: undeclared: 'nothing' in "
+        "nerve impulse": "review: the graph must be corrected: undeclared: 'nothing' in "
         "'Contains(neuron, nothing)' is "
         "no declared element"
     }
@@ -189,7 +189,7 @@ def test_split_shares_no_topic_or_concept(finished: dict[str, Any], place: Path)
     with Store(place / "limner-store") as store:
         _, items = open_build(store, "school").look()
     test, train = ([one.body for one in items.values() if one.body.get("part") == part] for part in ("test", "train"))
-    assert len(test) + len(train) == len(items)
+    assert len(test) + len(train) == sum(one.sort == "image" for one in items.values())
     for word in ("topic", "concept"):
         assert not {body[word].casefold() for body in test} & {body[word].casefold() for body in train}
     assert {body["origin"] for body in train} == {"synthetic"}

@@ -14,14 +14,22 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import limner
-from limner.build.latex import figures, sources
-from limner.build.latex.figures import check_pdf, first_page, method_section, rank_figures, sections
-from limner.build.latex.macros import absent_terms, expand_macros, occurs
-from limner.build.latex.sources import FlatPaper, LatexSource, find_papers, flatten, read_source, without_comments
-from limner.build.paper_rules import read_rules
 from limner.core.errors import DataError, UsageError
 from limner.core.images import BadImage
 from limner.core.prompts import strip_latex
+from limner.exams.aibench.recipe import latex_figures as figures
+from limner.exams.aibench.recipe import latex_sources as sources
+from limner.exams.aibench.recipe.latex_figures import check_pdf, first_page, method_section, rank_figures, sections
+from limner.exams.aibench.recipe.latex_sources import (
+    FlatPaper,
+    LatexSource,
+    find_papers,
+    flatten,
+    read_source,
+    without_comments,
+)
+from limner.exams.aibench.recipe.latex_text import absent_terms, expand_macros, occurs
+from limner.exams.aibench.recipe.steps import read_rules
 from tests.build.papers import packed
 
 HEAD = "\\documentclass{article}\n\\begin{document}\n"
@@ -318,6 +326,17 @@ def test_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"limner\[build\].*figures\.pdf=false"):
         check_pdf()
+
+
+def test_overpic_is_seen_and_tikz_is_named() -> None:
+    document = (
+        r"\begin{figure}\begin{overpic}[width=1]{figs/pipeline.png}\put(1,2){x}\end{overpic}"
+        r"\caption{Overview of our method.}\end{figure}"
+        r"\begin{figure}\begin{tikzpicture}\draw (0,0);\end{tikzpicture}\caption{The architecture.}\end{figure}"
+    )
+    found = rank_figures(document, document, ["figs/pipeline.png"], RULES.figures)
+    assert [(one.file, one.why_not is None) for one in found] == [("figs/pipeline.png", True), ("TikZ figure 2", False)]
+    assert "drawn with TikZ" in str(found[1].why_not)
 
 
 FLOODS = (r"\iffalse ", r"\iftrue a\else ", r"\begin{comment}", r"\cite[", r"\begin{figure}", r"\includegraphics[")

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import networkx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import limner
-from limner.build.logic.graph import Level, LogicGraph, parse_graph, parse_log
-from limner.build.logic.graph_svg import to_svg
-from limner.build.logic.questions import parse_set
-from limner.build.paper_rules import read_rules
 from limner.core.asks import Unreadable
+from limner.exams.aibench.recipe.graph_svg import to_svg
+from limner.exams.aibench.recipe.latex_text import occurs
+from limner.exams.aibench.recipe.level_questions import DraftQuestion, SetSize, _pattern, banned, parse_set
+from limner.exams.aibench.recipe.logic_graph import Level, LogicGraph, parse_graph, parse_log
+from limner.exams.aibench.recipe.steps import NOT_ENOUGH, as_released, read_rules
 from limner.strategies.svg.clean import clean_with_notes
 from tests.build.papers import METHOD, THEMES, TIDE, Theme
 
 RULES = read_rules(Path(str(limner.__file__)).parent / "exams" / "aibench" / "recipe")
+SIZES: dict[Level, tuple[int, int]] = {"component": (6, 7), "topology": (5, 6), "phase": (4, 5), "semantics": (5, 6)}
 NAMES: tuple[Level, ...] = ("component", "topology", "phase", "semantics")
 Change = Callable[[list[dict[str, Any]]], Any]
 
@@ -35,7 +40,9 @@ def text_of(theme: Theme) -> str:
 def read(level: Level, rows: Any, absent: int = 3, theme: Theme = TIDE) -> int:
     graph = LogicGraph.model_validate(theme.graph)
     told = json.dumps({"questions": rows})
-    return len(parse_set(told, level, graph, text_of(theme), absent, RULES.questions))
+    least, most = SIZES[level]
+    size = SetSize(least, most, absent)
+    return len(parse_set(told, level, graph, text_of(theme), size, RULES.questions))
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.title)
@@ -145,3 +152,104 @@ def test_any_graph_is_drawn_completely(data: st.DataObject) -> None:
     assert svg.count('class="edge"') == len(edges)
     assert svg.count('class="data"') + svg.count('class="module"') == count
     assert svg.count('class="data"') == sum(node["type"] == "data" for node in nodes)
+
+
+PRINTED: tuple[tuple[Level, str, tuple[str, ...]], ...] = (
+    ("component", "Is the 'Mesh Renderer' component present, by name or as what renders meshes?", ("No", "Yes")),
+    ("topology", "In this architecture, which component directly receives the output of the 'Encoder'?",
+     ("Depth Map", "Original Image", "White-Box Model", "Recall Memory")),
+    ("phase", "During the distillation stage, does the diagram structure two nodes as parallel branches?",
+     ("No, as a sequential pipeline", "Yes, as concurrent paths", "No, merged into a single block",
+      "No, they belong to completely different stages")),
+    ("semantics", "Looking at the entry points, what primary data modality does this system process?",
+     ("Text Description", "2D Image", "Audio Waveform", "3D Point Cloud")),
+    ("semantics", "What is the core representation used in this architecture?",
+     ("Triplane Representation", "Standard CNN Feature Map", "Point Cloud Voxelization", "1D Sequence Embedding")),
+    ("semantics", "What is the primary task of the overall pipeline?",
+     ("3D Object Reconstruction", "Object Detection", "Image Classification", "Semantic Segmentation")),
+)  # fmt: skip
+"""Questions in the manner of those that the paper prints, with its options."""
+
+
+def wordings(level: Level, question: str, options: tuple[str, ...]) -> list[str]:
+    letters = dict(zip("ABCD", options, strict=False))
+    body = {"question": question, "options": letters, "correct_option": "A", "rationale": "r"}
+    draft = DraftQuestion.model_validate(body)
+    return list(banned(draft, level, LogicGraph.model_validate(TIDE.graph), RULES.questions))
+
+
+@pytest.mark.parametrize(("level", "question", "options"), PRINTED, ids=lambda value: str(value)[:24])
+def test_printed_questions_pass_the_bans(level: Level, question: str, options: tuple[str, ...]) -> None:
+    assert wordings(level, question, options) == []
+
+
+@pytest.mark.parametrize(
+    ("level", "words"),
+    [("topology", "In the reference image, what follows the encoder?"),
+     ("topology", "Which part of the original figure is it?"),
+     ("phase", "Is the blue block before the encoder?"), ("semantics", "Which mAP does the system reach in the end?"),
+     ("semantics", "How high is the recall rate of the system?"),
+     ("semantics", "Which accuracy does the system reach?")],
+)  # fmt: skip
+def test_banned_words_are_still_found(level: Level, words: str) -> None:
+    assert wordings(level, words, ("One", "Two", "Three", "Four"))
+
+
+def graph_of(edges: list[tuple[int, int]], size: int) -> LogicGraph:
+    nodes = [{"id": str(n), "label": f"Node {n}", "phase_id": "p", "type": "model"} for n in range(size)]
+    pairs = [{"source": str(a), "target": str(b)} for a, b in edges]
+    return LogicGraph.model_validate(
+        {"title": "G", "phases": [{"id": "p", "label": "P"}], "nodes": nodes, "edges": pairs}
+    )
+
+
+def test_patterns_agree_with_networkx_on_random_graphs() -> None:
+    """Feedback closes a loop and goes back; parallel nodes are incomparable in the order of the flow."""
+    chance, loops = random.Random(11), 0
+    for _ in range(200):
+        size = chance.randint(3, 9)
+        edges = sorted({(chance.randrange(size), chance.randrange(size)) for _ in range(chance.randint(2, 2 * size))})
+        whole = networkx.DiGraph(edges)
+        if set(whole) != set(range(size)):
+            continue
+        graph = graph_of(edges, size)
+        back = [
+            (a, b)
+            for a, b in edges
+            if _pattern("feedback", [str(a), str(b)], graph) and graph.leads_back(str(a), str(b))
+        ]
+        parts = {node: n for n, part in enumerate(networkx.strongly_connected_components(whole)) for node in part}
+        assert all(parts[a] == parts[b] for a, b in back)
+        forward = whole.copy()
+        forward.remove_edges_from(back)
+        assert networkx.is_directed_acyclic_graph(forward), "every loop has an edge that leads back"
+        loops += bool(back)
+        for part in networkx.strongly_connected_components(whole):
+            inner = [edge for edge in edges if set(edge) <= part and edge[0] != edge[1]]
+            assert not inner or set(inner) - set(back), "not every edge of a loop leads back"
+        for a, b in itertools.combinations(range(size), 2):
+            apart = not networkx.has_path(whole, a, b) and not networkx.has_path(whole, b, a)
+            assert _pattern("parallel", [str(a), str(b)], graph) == apart
+    assert loops > 50
+
+
+def test_forward_edge_of_a_loop_is_no_feedback_and_a_series_not_parallel() -> None:
+    graph = graph_of([(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)], 5)
+    assert _pattern("feedback", ["3", "1"], graph)
+    assert not _pattern("feedback", ["1", "2"], graph)
+    assert not _pattern("parallel", ["0", "4"], graph), "they follow each other, though no edge joins them"
+
+
+def test_plural_in_the_text_is_the_same_term() -> None:
+    assert occurs("SAR Image", r"We take \emph{SAR Images} of the coast.")
+    assert not occurs("SAR Image", "We take optical images of the coast.")
+
+
+def test_questions_have_the_released_form() -> None:
+    row = {"level": "Level 4: Global Semantics", "question": "What is it for?", "correct_option": "D",
+           "options": dict(zip("ABCD", ("w", "x", "y", "z"), strict=True))}  # fmt: skip
+    made = as_released(row)
+    assert made["options"] == {"A": "w", "B": "x", "C": NOT_ENOUGH, "D": "z"}
+    assert made["question"] == "What is it for? Only what the picture shows counts."
+    two = {"level": "Level 1: Component Existence", "question": "Is it there?", "options": {"A": "Yes", "B": "No"}}
+    assert as_released({**two, "correct_option": "A"})["options"] == two["options"]

@@ -17,7 +17,6 @@ from PIL import Image, ImageDraw
 
 from limner.build import embedding
 from limner.build.embedding import LETTERS, dbscan, embed, medoids
-from limner.build.languages import why_not_english
 from limner.build.picture_rules import (
     NearIndex,
     cut_edges,
@@ -28,7 +27,8 @@ from limner.build.picture_rules import (
     near_duplicates,
     picture_hashes,
 )
-from limner.build.steps.duplicates import DuplicatesSettings
+from limner.build.steps import DuplicatesSettings
+from limner.build.wording import why_not_english
 from limner.core.errors import UsageError
 from tests.build.damage import COPIES, ENGLISH, FOREIGN, blown_up, tiled
 from tests.needs import need

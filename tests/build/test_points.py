@@ -13,9 +13,9 @@ import pytest
 
 from limner import exams
 from limner.build.criterion_words import ERRORS, WARNINGS, lint_question, why_compound, why_general
-from limner.build.traces import read_trace, read_trace_rules
 from limner.core.asks import Unreadable
 from limner.exams.mmmg.draft import check_graph
+from limner.exams.mmmg.recipe.traces import read_trace, read_trace_rules
 from limner.painters.diffusers.text_encoding import SEPARATOR
 from tests.build.planted import HELD_OUT, TUNED, planted
 from tests.build.rows import rows

@@ -17,10 +17,11 @@ from limner.build.open import change_build, new_build, with_models
 from limner.build.records import load_build, load_rows
 from limner.core import settings as core_settings
 from limner.core.choices import constant_answers
+from limner.exams.aibench.data import _id
 from limner.store import Store
 from limner.store.store import open_store
 from tests.build.annotator import MARKS, routes
-from tests.build.papers import FROST, GRID, LIAR, PLOT, SAND, THEMES, TIDE, write_papers
+from tests.build.papers import ABSENT, FROST, GRID, LIAR, PLOT, SAND, THEMES, TIDE, write_papers
 from tests.build.scripted import Scripted, scripted, write_provider
 
 ROLES = {"annotator": "fake/llm", "checker": "fake/llm", "expert": "fake/llm"}
@@ -45,7 +46,9 @@ def place(tmp_path_factory: pytest.TempPathFactory, llm: Scripted) -> Path:
 def built(place: Path, llm: Scripted) -> Iterator[tuple[Builder, list[StepCount], dict[str, BuildItem]]]:
     with pytest.MonkeyPatch.context() as patch, open_store(str(place / "store"), create=True) as store:
         patch.chdir(place)
-        new_build(store, "mine", "questions", settings=["sources.folder=papers", "review.reviewers=0"], roles=ROLES)
+        new_build(
+            store, "mine", "questions", settings=["sources.folder=papers", "review.reviewers=0", ABSENT], roles=ROLES
+        )
         builder = carried_on(store)
         yield builder, *builder.look()
 
@@ -131,3 +134,32 @@ def test_export_includes_graphs_and_constant_answers(built: Built, tmp_path: Pat
     assert [line.partition(",")[0] for line in table[1:]] == [
         "A of 2", "A of 4", "B of 2", "B of 4", "C of 4", "D of 4", "longest", "no", "yes"
     ]  # fmt: skip
+
+
+def test_nothing_of_a_closed_paper_is_exported(built: Built, tmp_path: Path) -> None:
+    """Text and figure of a paper whose licence does not allow it are replaced by a pointer to it."""
+    made = export(built[0], tmp_path / "out")
+    frost = next(question for question in made.exam.questions if question.id == FROST.id)
+    assert frost.prompt == (
+        "[Not passed on, licence arXiv. Source: ICCV_2025/2502.00002v2, section “Frostline”. "
+        "Get it from https://arxiv.org/abs/2502.00002.]"
+    )
+    tide = next(question for question in made.exam.questions if question.id == TIDE.id)
+    assert "two sources that see different things" in tide.prompt
+    written = [
+        file for file in (tmp_path / "out").rglob("*") if file.suffix in (".json", ".jsonl", ".md", ".csv", ".svg")
+    ]
+    sentence = f"From it the \\emph{{{FROST.head}}} predicts"
+    for file in written:
+        text = file.read_text("utf-8")
+        assert sentence not in text, file
+        assert sentence.replace("\\", "\\\\") not in text, file
+    assert (made.texts, made.withheld) == (1, 1)
+    assert "| texts of sources that may not be passed on | 1 |" in (tmp_path / "out" / "DATASHEET.md").read_text(
+        "utf-8"
+    )
+
+
+def test_venue_of_the_table_is_kept() -> None:
+    assert _id({"item": "CVPR_2025/2501.1", "venue": "NeurIPS 2025"}) == "NeurIPS_2025/2501.1"
+    assert _id({"item": "2501.1", "venue": ""}) == "2501.1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_review_table_round_trips(store: Store, tmp_path: Path) -> None:
         state = json.loads(next(csv.DictReader(stream))["state"])
     state["checklist"][0]["question"] = "Is it there at last?"
     filled(file, action="edit", change=json.dumps(state), comment="clearer")
-    assert read_review(store, "mine", file, "dora") == 1
+    assert read_review(open_build(store, "mine"), file, "dora") == 1
     filled(file, action="accept", change="")
     (kept,) = load_reviews(store, "mine")[ONE]
     assert (kept.reviewer, kept.action, kept.comment) == ("dora", "edit", "clearer")
@@ -99,7 +100,7 @@ def test_review_table_round_trips(store: Store, tmp_path: Path) -> None:
     row = json.loads(lines.read_text("utf-8").splitlines()[0])
     accepted = {**row, "action": "accept", "base": row["others"][0]["base"]}
     lines.write_text(json.dumps(accepted) + "\n", "utf-8")
-    assert read_review(store, "mine", lines, "emil") == 1
+    assert read_review(open_build(store, "mine"), lines, "emil") == 1
     open_build(store, "mine").run(Spending())
     _, items = open_build(store, "mine").look()
     assert items[ONE].body["checklist"][0]["question"] == "Is it there at last?"
@@ -109,21 +110,44 @@ def test_review_table_round_trips(store: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "message"),
     [({"action": "burn"}, "action is one of"), ({"action": "edit"}, "change says nothing"),
-     ({"action": "edit", "change": "{"}, "change is not valid JSON")],
+     ({"action": "edit", "change": "{"}, "change is not valid JSON"),
+     ({"action": "accept", "item": ""}, "item is empty"),
+     ({"action": "accept", "item": "CVPR_2025/nowhere"}, "the review has no such item")],
 )  # fmt: skip
 def test_errors_in_table_are_reported(store: Store, tmp_path: Path, cells: dict[str, str], message: str) -> None:
     file = tmp_path / "mine.csv"
     write_review(open_build(store, "mine"), file, "dora")
     filled(file, **cells)
     with pytest.raises(DataError, match=message):
-        read_review(store, "mine", file, "dora")
+        read_review(open_build(store, "mine"), file, "dora")
     assert load_reviews(store, "mine") == {}
 
 
 def test_table_with_missing_columns_is_reported(store: Store, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="no column item, action, base"):
-        read_review(store, "mine", tmp_path / "x.csv", "dora")
+        read_review(open_build(store, "mine"), tmp_path / "x.csv", "dora")
+
+
+def test_review_file_has_pictures_beside_it(store: Store, tmp_path: Path) -> None:
+    write_review(open_build(store, "mine"), tmp_path / "mine.jsonl", "dora")
+    rows = [json.loads(line) for line in (tmp_path / "mine.jsonl").read_text("utf-8").splitlines()]
+    assert {row["picture"].partition("/")[0] for row in rows} == {"mine-pictures"}
+    assert (tmp_path / rows[0]["picture"]).read_bytes().startswith(b"\x89PNG")
+    assert rows[0]["warnings"] == []
+
+
+def test_change_by_an_earlier_step_does_not_undo_reviews() -> None:
+    """What people judged counts until they choose the new state."""
+    new = {**BODY, "prompt": "Draw a nerve cell."}
+    kept = [replace(said(who, "accept"), state=BODY) for who in "ab"]
+    found = review_standing(new, kept, 2)
+    assert (found.verdict, found.body, found.changed) == ("accepted", BODY, ("prompt",))
+    edited = [replace(said(who, "edit", points=["b"]), state=BODY) for who in "ab"]
+    assert review_standing(new, edited, 2).body == {**BODY, "points": ["b"]}
+    again = [*kept, *(said(who, "accept", state_id(new)) for who in "ab")]
+    found = review_standing(new, again, 2)
+    assert (found.verdict, found.body, found.changed) == ("accepted", new, ())
 
 
 def test_reviewers_are_stored_and_listed(store: Store) -> None:

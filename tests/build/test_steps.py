@@ -14,23 +14,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner import exams
+from limner.build.ask import AskSettings
 from limner.build.base import BuildItem, Dropped
 from limner.build.engine import Spending
 from limner.build.open import change_build, new_build
 from limner.build.recipe import open_recipe
 from limner.build.records import load_build, load_rows
-from limner.build.steps.knowledge_prompts import KnowledgePromptsSettings, read_prompts
-from limner.build.steps.regions import RegionsSettings, read_regions, regions
-from limner.build.steps.split import SplitSettings, split
+from limner.build.steps import SplitSettings, split
 from limner.core.asks import Unreadable
 from limner.core.errors import DataError, UsageError
 from limner.core.training import normalize_words
+from limner.exams.mmmg.recipe.steps import read_prompts
+from limner.exams.worldgenbench.recipe.steps import RegionsSettings, read_regions, regions
 from limner.store import Store
 from tests.build.nobody import Nobody
 from tests.fakes.wire_server import Answer, Asked, WireServer, wire_server
 from tests.support import picture
 
-PLAIN = ("keywords.per_topic=0", 'taxonomy.subjects=["Music"]')
+PLAIN = ('taxonomy.subjects=["Music"]',)
 
 
 def run(store: Store, *settings: str) -> None:
@@ -92,10 +93,10 @@ def test_missing_source_error_explains_how_to_set_one(store: Store) -> None:
         run(store)
 
 
-def how() -> KnowledgePromptsSettings:
+def prompts_in(reply: str) -> Any:
     place = next(place for place in open_recipe("graph").places if place.name == "write")
-    assert isinstance(place.settings, KnowledgePromptsSettings)
-    return place.settings
+    assert isinstance(place.settings, AskSettings)
+    return read_prompts(reply, {"many": 2}, place.settings.values, Path())["prompts"]
 
 
 def test_lines_are_parsed_despite_surrounding_text() -> None:
@@ -103,7 +104,7 @@ def test_lines_are_parsed_despite_surrounding_text() -> None:
         "Of course!\n\n**PROMPT**: Draw a *flow chart* of digestion.\n**CONCEPT**: digestion\n\n"
         "2. **PROMPT:** A poster on tides.\n   **Concept**: no\n**CONCEPT:** tides"
     )
-    assert read_prompts(reply, 2, how()) == [
+    assert prompts_in(reply) == [
         {"prompt": "Draw a *flow chart* of digestion.", "concept": "digestion"},
         {"prompt": "A poster on tides.", "concept": "tides"},
     ]
@@ -120,7 +121,7 @@ def test_lines_are_parsed_despite_surrounding_text() -> None:
 )
 def test_errors_are_reported(reply: str, message: str) -> None:
     with pytest.raises(Unreadable) as found:
-        read_prompts(reply, 2, how())
+        prompts_in(reply)
     assert message in str(found.value)
 
 

@@ -141,7 +141,7 @@ def test_doctor_tries_own_services(chat: ChatServer, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     chat.configure(models=["qwen-vl"])
     write_settings(tmp_path, chat.base_url)
-    assert f"fake at {chat.base_url} answers; its models: qwen-vl" in limner("doctor", code=None).out
+    assert f"fake at {chat.base_url} answers; its models: qwen-vl" in limner("doctor", "--all", code=None).out
     write_settings(tmp_path, "http://127.0.0.1:9/v1")
     dead = limner("doctor", code=None)
     assert "fake at http://127.0.0.1:9/v1: http://127.0.0.1:9/v1/models: ConnectError" in dead.out

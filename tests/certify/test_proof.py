@@ -56,7 +56,7 @@ def proof_of(answers: Answers, must: Mapping[str, str] | None = None) -> Criteri
     """What is made of one criterion; another one is as it should be, and keeps the judge from guessing everywhere."""
     others = {f"point/{n}": GOOD for n in range(2, 7)}
     steps = marked(QUESTIONS[0], {"point/1": answers, **others}, must)
-    return make_proof(steps, QUESTIONS[:1], PROTOCOL, lambda _: []).criteria[0]
+    return make_proof(steps, QUESTIONS[:1], PROTOCOL, lambda *_: []).criteria[0]
 
 
 def kinds(one: CriterionProof) -> list[str]:
@@ -106,7 +106,7 @@ def test_guess_counts_only_if_judge_rarely_guesses() -> None:
             question, {id: {**one, "unseen": not n and id == "point/1"} for id, one in everything.items()}
         )
     ]
-    found = make_proof(many, QUESTIONS[:3], PROTOCOL, lambda _: [])
+    found = make_proof(many, QUESTIONS[:3], PROTOCOL, lambda *_: [])
     assert [(one.question, one.criterion) for one in found.mend] == [(QUESTIONS[0].id, "point/1")]
     assert kinds(found.mend[0]) == ["guessed"]
 
@@ -119,7 +119,7 @@ def test_criterion_without_reference_is_untested_unless_met_by_blank() -> None:
 
 def test_wording_rules_apply_only_to_rubric_criteria() -> None:
     steps = [step for question in QUESTIONS for step in marked(question, {})]
-    found = make_proof(steps, QUESTIONS, PROTOCOL, lambda words: [("general", words)])
+    found = make_proof(steps, QUESTIONS, PROTOCOL, lambda _, criterion: [("general", criterion.text)])
     shared = {one.criterion for one in found.criteria if one.shared}
     assert shared == {"spelling", "readability", "logic"}
     assert {one.criterion for one in found.mend}.isdisjoint(shared)
@@ -136,7 +136,7 @@ def test_picture_passes_only_if_all_criteria_are_met() -> None:
         ([True] * 10, "passes"),
     ):
         given_: dict[str, Answers] = {id: {"clean": value} for id, value in zip(ids, values, strict=True)}
-        assert make_proof(marked(QUESTIONS[0], given_), QUESTIONS[:1], PROTOCOL, lambda _: []).passes == {
+        assert make_proof(marked(QUESTIONS[0], given_), QUESTIONS[:1], PROTOCOL, lambda *_: []).passes == {
             QUESTIONS[0].id: {"clean": word}
         }
 
@@ -161,7 +161,7 @@ def test_verdicts_are_consistent_with_reasons(answers: dict[str, bool | None], m
         assert any(answers.get(name) is False for name in CORRUPTIONS)
     silent = proof_of(dict.fromkeys(answers), must)
     assert silent.verdict in ("undecided", "untested"), "an abstention is never a failure"
-    assert make_proof(marked(QUESTIONS[0], {"point/1": answers}), QUESTIONS[:1], PROTOCOL, lambda _: []).to_json()
+    assert make_proof(marked(QUESTIONS[0], {"point/1": answers}), QUESTIONS[:1], PROTOCOL, lambda *_: []).to_json()
 
 
 SORTS = ("good", "good", "good", "good", "general", "always-true", "invisible")
@@ -195,7 +195,7 @@ def noisy(rate: float, seed: int, count: int = 60) -> tuple[RubricProof, dict[tu
             clean = tuple(truth(sort, "clean", place) != (chance.random() < rate) for _ in range(2))
             given_[id] = {**said, "clean": clean}
         steps += marked(question, given_)
-    return make_proof(steps, questions, PROTOCOL, lambda _: []), sorts
+    return make_proof(steps, questions, PROTOCOL, lambda *_: []), sorts
 
 
 @pytest.mark.parametrize(("rate", "least", "most"), [(0.0, 1.0, 0.0), (0.02, 0.9, 0.08), (0.05, 0.8, 0.17)])

@@ -7,15 +7,22 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from limner.build.lint import lint_exam
+from limner.core.exam import Exam, Question
+from limner.core.marks import Criterion
 from limner.exams import SHIPPED
 from limner.exams.genexam import GENEXAM
 from limner.exams.key import PAINTERS
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import released_rows, verdicts, write_replay, write_results
 from tests.support import picture
+
+SOUND = [f"Is the part '{name}' labelled?" for name in tuple("ABCDEFGHIJ")]
 
 
 def test_exams_are_listed_with_details() -> None:
@@ -109,3 +116,18 @@ def test_demo_command() -> None:
     assert "1     │ reference" in answers[0]
     assert "reference is better" in answers[1]
     assert "'Antenna' is written in place of 'Filament'" in answers[2]
+
+
+def test_lint_names_repeated_reworded_and_negated_criteria() -> None:
+    ask = "Is the nucleus drawn in the cell's centre?"
+    said = {
+        "repeated": ask,
+        "reworded": "In the centre of the cell, is a nucleus drawn?",
+        "not-yes-no": "How many vacuoles are drawn?",
+        "negated": "Is there no chloroplast in the cell?",
+    }
+    criteria = [Criterion(f"point/{n}", text, "point") for n, text in enumerate([ask, *said.values(), *SOUND], 1)]
+    exam: Exam[Any] = Exam("cells", "genexam", (Question("q", "Draw a cell.", cast(Any, None), {}),))
+    protocol: Any = SimpleNamespace(criteria=lambda _: criteria)
+    found = {place[1]: kinds[0][0] for place, kinds in lint_exam(exam, protocol).items()}
+    assert found == {f"point/{n}": kind for n, kind in enumerate(said, 2)}

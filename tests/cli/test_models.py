@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,20 @@ def test_update_of_model_facts_is_reported_and_stored(tmp_path: Path) -> None:
     (row,) = limner("models", "--find", "openai/o3", "--format", "json").json()
     assert row["state"] == "gone"
     assert "is neither TOML nor JSON" in limner("models", "update", __file__, code=1).err
+
+
+def test_cost_map_is_shown_before_it_is_stored(tmp_path: Path) -> None:
+    prices = {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06}
+    row = {"litellm_provider": "openai", "mode": "chat", **prices}
+    (tmp_path / "map.json").write_text(json.dumps({"gpt-9": row, "gpt-6-luna": row}))
+    shown = limner("models", "update", "map.json").out
+    assert "openai/gpt-9: input_price is 1.0\n" in shown
+    assert "2 differ from facts that Limner has confirmed and are left out; --trust takes them" in shown
+    assert shown.endswith("5 new facts; not stored: add --yes to store them\n")
+    assert not (tmp_path / "config").exists()
+    assert "5 new facts; stored in " in limner("models", "update", "map.json", "--yes").out
+    (found,) = limner("models", "--find", "openai/gpt-9", "--format", "json").json()
+    assert found["model"] == "openai/gpt-9"
 
 
 @pytest.mark.slow

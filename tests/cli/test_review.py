@@ -16,8 +16,8 @@ from limner.store.store import open_store
 from tests.build.review_page.desk import prepare
 
 pytestmark = pytest.mark.slow
-MAIN = "import sys; from limner.build.base import STEPS; from tests.build.review_page.desk import steps; " \
-    "STEPS.get = steps(STEPS.get); from limner.cli import main; main()"  # fmt: skip
+MAIN = "import sys; from limner.build.recipe import STEPS; from tests.build.review_page.desk import MADE; " \
+    "STEPS['t-made'] = MADE; from limner.cli import main; main()"  # fmt: skip
 
 
 def serve(place: Path, *words: str) -> subprocess.Popen[str]:
@@ -44,10 +44,10 @@ def ended(process: subprocess.Popen[str]) -> None:
 
 
 def test_links_are_printed_and_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from limner.build.base import STEPS
-    from tests.build.review_page.desk import steps
+    from limner.build.recipe import STEPS
+    from tests.build.review_page.desk import MADE
 
-    monkeypatch.setattr(STEPS, "get", steps(STEPS.get))
+    monkeypatch.setitem(STEPS, "t-made", MADE)
     with open_store(str(tmp_path / "store"), create=True) as store:
         prepare(store, tmp_path)
     process = serve(tmp_path, "--reviewer", "dora", "--adjudicator", "emil", "--reviewer", "anna")

@@ -358,7 +358,7 @@ def test_piped_lines_stay_plain(tmp_path: Path) -> None:
     "command", ["run", "draw", "mark", "evidence", "build run", "examine-judge", "exam prove", "modes", "rate"]
 )
 def test_commands_have_ray_options(command: str) -> None:
-    output = limner(*command.split(), "--help").out
+    output = limner(*command.split(), "--help-all").out
     assert "--ray auto|HOST:PORT" in output
     assert "--ray-gpus" in output
 

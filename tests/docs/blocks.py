@@ -152,7 +152,9 @@ class Session:
         for service, port in re.findall(r"(\w+) (\d+)", block.notes.get("stand-in", "")):
             server = self._services.enter_context(STAND_INS[service]())
             text = text.replace(f"127.0.0.1:{port}/", f"127.0.0.1:{server.port}/")
-        (self.folder / block.notes["file"]).write_text(text, "utf-8")
+        path = self.folder / block.notes["file"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
 
     def run(self, words: str) -> tuple[int, str]:
         """Exit code and everything printed, the folder's own name replaced by `HOME`."""

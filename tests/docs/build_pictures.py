@@ -19,7 +19,7 @@ from limner.report.tables.status import funnel_rows
 from limner.store.store import open_store
 from tests.browser import started
 from tests.build.annotator import routes
-from tests.build.papers import write_papers
+from tests.build.papers import ABSENT, write_papers
 from tests.build.review_page.desk import TOKENS
 from tests.build.scripted import scripted, write_provider
 from tests.docs.blocks import ROOT
@@ -41,7 +41,7 @@ def made(folder: Path) -> None:
     with scripted(*routes()) as llm, open_store(str(folder / "store"), create=True) as store:
         write_provider(folder, llm)
         os.chdir(folder)
-        chosen = ["sources.folder=papers", "review.reviewers=0"]
+        chosen = ["sources.folder=papers", "review.reviewers=0", ABSENT]
         builder = with_models(new_build(store, "mine", "questions", settings=chosen, roles=ROLES), settings.load())
         builder.run(Spending())
         counts, _ = builder.look()

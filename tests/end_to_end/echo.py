@@ -92,6 +92,12 @@ class Echo:
             return _json(200, {"id": "job", "status": "Ready", "result": result, "for": key})
         if provider == "replicate":
             return _json(200, {"id": "job", "status": "succeeded", "output": [link], "error": None, "logs": key})
+        if provider == "luma":
+            return _json(
+                200, {"id": "job", "state": "completed", "output": [{"type": "image", "url": link}], "for": key}
+            )
+        if provider == "krea":
+            return _json(200, {"job_id": "job", "status": "completed", "result": {"urls": [link]}, "for": key})
         if provider == "fal":
             asked = path.endswith("/status")
             return _json(
@@ -111,6 +117,15 @@ class Echo:
         if provider == "fal":
             ways = {"status_url": f"{self.url('fal')}/job/status", "response_url": f"{self.url('fal')}/job"}
             return {"request_id": key, "status": "IN_QUEUE", **ways}
+        if provider == "luma":
+            return {"id": "job", "state": "queued", "model": key}
+        if provider == "krea":
+            return {"job_id": "job", "status": "queued", "for": key}
+        if provider == "reve":
+            return {"image": image, "content_violation": False, "request_id": key}
+        if provider == "tencent":
+            link = f"http://127.0.0.1:{self._server.server_port}/files/image.png"
+            return {"id": key, "choices": [{"delta": {"image": {"url": link}}}]}
         if provider == "ideogram":
             link = f"http://127.0.0.1:{self._server.server_port}/files/image.png"
             return {"created": key, "data": [{"url": link, "is_image_safe": True, "prompt": f"as {key} wished"}]}

@@ -23,15 +23,22 @@ KEYS = {
     "openai": "QzXvKwJyGhTnRbLmPqWsDfUj", "openrouter": "HvYtZqJkXwMnBrGpLsTdFcQy",
     "gemini": "WkRjVzNxQtYmHbGsPlDfTcJq", "dashscope": "TgBnYhUjMkIzLpQxWvErRtFs",
     "bfl": "JxZqPwVkYnTrLmHsGdBfQcWt", "anthropic": "YqLxWzVnKtJrHbPmDsGfQcTj",
-    "ark": "ZpXkQvWyJmTnLbRsHdGfCqYt", "ideogram": "VjQzKxYwPnTmGrLbSsDfHcJq",
+    "ark": "ZpXkQvWyJmTnLbRsHdGfCqYt", "byteplus": "XvKzQjWyTmHnRbLpGsDfYcZq",
+    "xai": "JwVzKxQyPnRmGbTlHsDfZcXt", "tencent": "KqZvXjWyLnTmRbHpGsFdYcVt",
+    "luma": "VyQzJkXwGnTmHbRpLsDfKcZq", "recraft": "QvXkZjYwRnHmTbGpLsFdWcKt",
+    "reve": "ZkQyVxJwTnGmLbHpRsDfXcVq", "krea": "YjKzXvQwHnRmTbLpGsFdZcJt", "ideogram": "VjQzKxYwPnTmGrLbSsDfHcJq",
     "replicate": "XwZkVqJyHnRmTbPlGsDfYcQt", "fal": "KzYxQvJwTnHmRbLpGsVdFcXq",
     "together": "QjXzVwKyMnTrHbGpLsYdFcZt", "azure": "YvZqXkWjGnTmRbHpLsQdFcKy",
+    "foundry": "WzQxKvJyLnTmGbRpHsDfVcXq",
     "vertex": "ZxKvQyJwRnGmTbLpHsXdFcVq",
 }  # fmt: skip
 """Letters that stand in nothing else; their slash and plus, as some keys have them, come from `canary`."""
 PAINTERS = {
     "openai": "gpt-image-1", "openrouter": "maker/draws", "gemini": "gemini-2.5-flash-image", "dashscope": "wan2.5-t2i",
-    "bfl": "flux-2-pro", "ark": "doubao-seedream-4-5-251128", "ideogram": "v4", "replicate": "maker/draws",
+    "bfl": "flux-2-pro", "ark": "doubao-seedream-4-5-251128", "ideogram": "v4",
+    "byteplus": "seedream-5-5-261028", "xai": "grok-imagine-image-2.0", "tencent": "hy-image-v3.5-preview",
+    "luma": "uni-1", "recraft": "recraftv4_1", "reve": "2.1", "krea": "krea-2/large", "foundry": "MAI-Image-2.6",
+    "replicate": "maker/draws",
     "fal": "maker/draws", "together": "maker/draws", "azure": "my-deployment", "vertex": "gemini-3-pro-image",
 }  # fmt: skip
 JUDGES = ("openai/gpt-5", "anthropic/claude-opus-5")

@@ -16,17 +16,20 @@ Name = Literal["dashscope", "bfl"]
 LARGEST_SEED = 2**31 - 1
 ENDPOINTS = {
     "text2image/image-synthesis": r"wanx?2\.[0-5]-t2i-\w+|qwen-image(-plus.*)?",
-    "image-generation/generation": r"wan2\.[6-9]-\w+|qwen-image-3\.\d(-pro)?",
+    "image-generation/generation": r"wan2\.[6-9]-[\w-]+|qwen-image-3\.\d(-pro)?",
     "multimodal-generation/generation": r"wan2\.6-t2i|qwen-image(-plus|-max|-edit|-2\.0).*",
 }
-_SHAPED = {"flux-pro-1.1-ultra", "flux-kontext-pro", "flux-kontext-max"}
+_PLAIN = "flux-3-image"
+_SHAPED = {"flux-pro-1.1-ultra", "flux-kontext-pro", "flux-kontext-max", _PLAIN}
 """Models that take an aspect ratio in place of width and height."""
 _ONLY = {
-    "prompt_upsampling": {"flux-dev", "flux-pro", "flux-pro-1.1", "flux-2-flex", *_SHAPED},
+    "prompt_upsampling": {"flux-dev", "flux-pro", "flux-pro-1.1", "flux-2-flex", *_SHAPED - {_PLAIN}},
     "raw": {"flux-pro-1.1-ultra"},
     "steps": {"flux-2-flex"},
     "guidance": {"flux-2-flex"},
     "disable_pup": {"flux-2-pro", "flux-2-max"},
+    "grounding": {_PLAIN},
+    "resolution": {_PLAIN},
 }
 
 
@@ -69,6 +72,9 @@ def check_dashscope(body: Any, endpoint: str, headers: Mapping[str, str]) -> Ask
         raise _coded(404, "ModelNotFound", f"Model {model} does not exist.")
     rewrite = "thinking_mode" if model.startswith("wan2.7-image") else "prompt_extend"
     fields = {"size", "n", "seed", rewrite, "watermark"}
+    if model.startswith("qwen-image-3."):
+        fields.add("prompt_extend_mode")
+        _need(parameters.get("prompt_extend_mode", "direct") in ("direct", "agent"), "prompt_extend_mode")
     if endpoint.startswith("text2image"):
         _need({"prompt"} <= set(given) <= {"prompt", "negative_prompt"}, "input")
         prompt, unwanted = given["prompt"], given.get("negative_prompt", "")
@@ -99,7 +105,7 @@ def check_bfl(body: Any, model: str) -> Ask:
     _valid(re.fullmatch(r"flux-[\w.-]+", model) is not None, "model", model)
     _valid(isinstance(body, dict) and isinstance(body.get("prompt"), str), "prompt", body)
     measures = {"aspect_ratio"} if model in _SHAPED else {"width", "height"}
-    fields = {"prompt", "seed", "safety_tolerance", "output_format", *measures}
+    fields = {"prompt", "safety_tolerance", *measures} | (set() if model == _PLAIN else {"seed", "output_format"})
     fields |= {name for name, models in _ONLY.items() if model in models}
     shown = {}
     for name, value in body.items():

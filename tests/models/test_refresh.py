@@ -36,7 +36,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(source: str | Path, known: Settings | None = None) -> list[str]:
-    return [str(change) for change in refresh.update(str(source), known or settings.load())]
+    update = refresh.read_update(str(source), known or settings.load())
+    update.keep()
+    return [str(change) for change in update.changes]
 
 
 @pytest.mark.parametrize("form", ["toml", "json"])
@@ -78,6 +80,57 @@ def test_invalid_catalogue_leaves_stored_one_unchanged(body: str, message: str, 
     with pytest.raises(DataError, match=message):
         said(file)
     assert not folder.exists()
+
+
+COST_MAP: dict[str, dict[str, Any]] = {
+    "sample_spec": {"litellm_provider": "one of many", "mode": "one of: chat", "max_output_tokens": "a number"},
+    "gpt-6-luna": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 9e-06,
+                   "output_cost_per_token": 9e-06, "deprecation_date": "2027-01-01"},
+    "gpt-5.6-terra": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1.5e-06,
+                      "output_cost_per_token": 1e-05, "input_cost_per_token_batches": 1},
+    "gpt-9": {"litellm_provider": "openai", "mode": "responses", "input_cost_per_token": 1e-06,
+              "output_cost_per_token": 2e-06, "max_output_tokens": 9000, "supports_vision": True},
+    "1024-x-1024/gpt-image-9": {"litellm_provider": "openai", "mode": "image_generation", "output_cost_per_image": 1},
+    "elsewhere/m": {"litellm_provider": "elsewhere", "mode": "chat", "input_cost_per_token": 1e-06},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_cost_map_fills_facts_and_overrides_confirmed_ones_only_if_trusted(
+    trust: bool, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    monkeypatch.setenv("LIMNER_TODAY", "2026-11-18")
+    with json_server(lambda path, _: COST_MAP) as (root, seen):
+        update = refresh.read_update(f"{root}/map.json", settings.load(), trust=trust)
+    assert seen == [("/map.json", {}, None)]
+    assert (update.gathered, update.left_out) == (True, 0 if trust else 3)
+    changes = [str(change) for change in update.changes]
+    assert [line for line in changes if line.startswith("openai/gpt-5.6-terra: ") and "_price" in line] == [
+        "openai/gpt-5.6-terra: input_price is 1.5 (was 2.0)",
+        "openai/gpt-5.6-terra: output_price is 10.0 (was 12.0)",
+    ]
+    assert any(line.startswith("openai/gpt-6-luna: ") for line in changes) == trust
+    assert not any("elsewhere" in line or "gpt-image-9" in line for line in changes)
+    assert not folder.exists()
+    update.keep()
+    models = settings.load().models
+    new = models["openai/gpt-9"]
+    assert (new.input_price, new.output_price, new.max_output_tokens, new.image_input) == (1.0, 2.0, 9000, True)
+    assert (new.confirmed, new.priced_on) == (False, "2026-11-18")
+    assert models["openai/gpt-6-luna"].input_price == (9.0 if trust else 0.1)
+
+
+def test_cost_map_with_invalid_value_is_refused(tmp_path: Path) -> None:
+    wrong = {"gpt-9": COST_MAP["gpt-9"] | {"input_cost_per_token": "free"}}
+    (file := tmp_path / "map.json").write_text(json.dumps(wrong))
+    with pytest.raises(DataError, match=r'"gpt-9"\.input_cost_per_token: '):
+        said(file)
+
+
+def test_age_of_old_catalogue_is_reported_when_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMNER_TODAY", "2027-02-01")
+    with pytest.raises(UsageError, match=r"cannot be fetched: .*; the prices are of 2026-11-18, 75 days ago"):
+        said("http://127.0.0.1:9/map.json")
 
 
 def test_unknown_source_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,10 @@ def paint(painter: Any, store: Store, prompt: str = "A leaf.", *, budget: float 
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("ARK", "IDEOGRAM", "TOGETHER", "AZURE_OPENAI", "VERTEX")
+    names = (
+        "ARK", "BYTEPLUS", "XAI", "TOKENHUB", "LUMA_AGENTS", "RECRAFT", "REVE", "KREA", "IDEOGRAM", "TOGETHER",
+        "AZURE_OPENAI", "AZURE_FOUNDRY", "VERTEX",
+    )  # fmt: skip
     for name in (*(f"{name}_API_KEY" for name in names), "REPLICATE_API_TOKEN", "FAL_KEY", "OWN_KEY"):
         monkeypatch.setenv(name, KEY)
 
@@ -91,6 +95,103 @@ def test_seedream_draws_and_edits(store: Store) -> None:
     url = "data:image/png;base64," + base64.b64encode(picture(1)).decode()
     del drawn.body["optimize_prompt_options"]
     assert edited.body == drawn.body | {"image": [url, url]}
+
+
+AT_ONCE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "byteplus/seedream-5-5-261028": (
+        "/api/v3/images/generations",
+        {
+            "size": "2048x2048", "response_format": "b64_json", "watermark": False,
+            "optimize_prompt_options": {"thinking": "disabled"},
+        },
+        {"data": [{"b64_json": B64}]},
+    ),
+    "xai/grok-imagine-image-2.0": (
+        "/v1/images/generations",
+        {"n": 1, "aspect_ratio": "1:1", "resolution": "1k", "response_format": "b64_json"},
+        {"data": [{"b64_json": B64, "revised_prompt": "A leaf."}]},
+    ),
+    "recraft/recraftv4_1": (
+        "/v1/images/generations",
+        {"n": 1, "size": "1024x1024", "response_format": "b64_json"},
+        {"data": [{"b64_json": B64}]},
+    ),
+    "foundry/MAI-Image-2.6": (
+        "/mai/v1/images/generations",
+        {"width": 1024, "height": 1024},
+        {"data": [{"b64_json": B64}]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", AT_ONCE)
+def test_service_that_answers_at_once(store: Store, spec: str) -> None:
+    path, fields, reply = AT_ONCE[spec]
+    with wire_server(always((200, reply))) as service:
+        assert paint(made(spec, known(service), store), store).image == PICTURE
+        (asked,) = service.asked
+    assert asked.path == path
+    assert asked.headers["api-key" if spec.startswith("foundry") else "authorization"].endswith(KEY)
+    assert asked.body == {"model": spec.partition("/")[2], "prompt": "A leaf.", **fields}
+
+
+def test_reve_refuses_by_content_violation(store: Store) -> None:
+    with wire_server(always((200, {"image": B64, "content_violation": False}))) as service:
+        assert paint(made("reve/2.1", known(service), store), store).image == PICTURE
+        (asked,) = service.asked
+    assert (asked.path, asked.headers["accept"]) == ("/v2/image/create", "application/json")
+    assert asked.body == {"prompt": "A leaf.", "aspect_ratio": "1:1", "version": "latest"}
+    refusing = always((200, {"image": "", "content_violation": True}))
+    with wire_server(refusing) as service, pytest.raises(Fault) as raised:
+        paint(made("reve/2.1", known(service), store), store, "Another.")
+    assert raised.value.kind == "refusal"
+
+
+def test_tencent_takes_a_message(store: Store) -> None:
+    def answer(service: WireServer, asked: Asked) -> Answer:
+        if asked.path == "/i.png":
+            return 200, PICTURE
+        return 200, {"choices": [{"delta": {"image": {"url": f"{service.root}/i.png", "width": 1024}}}]}
+
+    with wire_server(answer) as service:
+        assert paint(made("tencent/hy-image-v3.5-preview", known(service), store), store, seed=4).image == PICTURE
+        asked = service.asked[0]
+    assert asked.path == "/v1/wand/hunyuan-image/v35-generation"
+    message = {"role": "user", "content": [{"type": "text", "text": "A leaf."}]}
+    assert asked.body == {"model": "hy-image-v3.5-preview", "messages": [message], "size": "1024x1024", "seed": 4}
+
+
+@pytest.mark.parametrize(
+    ("spec", "paths", "started", "ended"),
+    [
+        (
+            "luma/uni-1",
+            ["/v1/generations", "/v1/generations/j1"],
+            {"id": "j1", "state": "queued"},
+            {"id": "j1", "state": "completed", "output": [{"type": "image", "url": "ROOT/i.png"}]},
+        ),
+        (
+            "krea/krea-2/large",
+            ["/generate/image/krea/krea-2/large", "/jobs/j1"],
+            {"job_id": "j1", "status": "queued"},
+            {"job_id": "j1", "status": "completed", "result": {"urls": ["ROOT/i.png"]}},
+        ),
+    ],
+)
+def test_luma_and_krea_draw_as_jobs(
+    store: Store, spec: str, paths: list[str], started: dict[str, Any], ended: dict[str, Any]
+) -> None:
+    def answer(service: WireServer, asked: Asked) -> Answer:
+        if asked.path == "/i.png":
+            return 200, PICTURE
+        if asked.method == "POST":
+            return 200, started
+        return 200, json.loads(json.dumps(ended).replace("ROOT", service.root))
+
+    with wire_server(answer) as service:
+        assert paint(made(spec, known(service), store), store).image == PICTURE
+        assert [one.path for one in service.asked] == [*paths, "/i.png"]
+        assert service.sent()[0]["prompt"] == "A leaf."
 
 
 def test_ideogram_takes_forms(store: Store) -> None:

@@ -20,6 +20,8 @@ SWITCHES = [
     ("bfl/flux-pro-1.1", "prompt_upsampling", False, True),
     ("bfl/flux-2-max", "disable_pup", True, False),
     ("bfl/flux-2-flex", "prompt_upsampling", False, True),
+    ("bfl/flux-3-image", "grounding", False, True),
+    ("byteplus/seedream-5-5-261028", "optimize_prompt_options.thinking", "disabled", "enabled"),
     ("ark/doubao-seedream-4-5-251128", "optimize_prompt_options.thinking", "disabled", "enabled"),
     ("ideogram/v3", "magic_prompt", "OFF", "ON"),
     ("replicate/black-forest-labs/flux-1.1-pro", "input.prompt_upsampling", False, True),

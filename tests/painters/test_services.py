@@ -214,6 +214,22 @@ CASES = [
         edits=True,
     ),
     Case(
+        "dashscope",
+        dashscope_body(BY_MESSAGE, "qwen-image-3.0", WORDS, prompt_extend=True, prompt_extend_mode="agent"),
+        "qwen-image-3.0",
+        {"service_rewrite": "on", "prompt_extend_mode": "agent"},
+    ),
+    Case(
+        "bfl",
+        {"model": "flux-3-image", "prompt": PROMPT, "resolution": "1k", "grounding": False, "aspect_ratio": "16:9"},
+        "flux-3-image",
+        {"resolution": "1k"},
+        {"sizes": RATIOS},
+        request=LANDSCAPE,
+        size="16:9",
+        kind="jpeg",
+    ),
+    Case(
         "bfl",
         bfl_body("flux-2-pro", safety_tolerance=5, seed=7, width=768, height=512, disable_pup=True),
         options={"safety_tolerance": 5},

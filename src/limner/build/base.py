@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..calls import Calls, Fault
-from ..core.asks import Contract, Part
+from ..core.asks import Contract, Part, Unreadable
 from ..core.errors import UsageError
 from ..core.evidence import TextLine
 from ..core.faults import picture_faults
 from ..core.prompts import Prompts
-from ..core.registry import Registry
 from ..core.schema import StrictModel
+from ..core.vocabulary import Rule, RuleOutcome, apply_rules
 from ..evidence.probe import OcrProbe
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest
@@ -172,11 +172,17 @@ StepOutcome = BuildItem | Dropped | Waiting
 
 @dataclass(frozen=True)
 class Use:
-    """The estimated use of a role for one item."""
+    """The calls of a role for one item.
+
+    Attributes:
+        prompt: The template that is sent, whose length counts.
+        tokens_out: The usual length of a reply.
+        calls: The usual number of calls.
+    """
 
     role: str
-    tokens_in: int
-    tokens_out: int
+    prompt: str = ""
+    tokens_out: int = 300
     pictures: int = 0
     calls: int = 1
 
@@ -194,15 +200,20 @@ class BuildStep:
         optional: The roles that it can do without.
         prompts: The templates it uses.
         reads: The fields of an item that it sees; None for all. Only a change of these repeats the step.
+        writes: The fields that it sets.
         takes: The sort of item it works on.
         makes: The sort of the items that it makes, if any.
-        beside: A sort of items that it sees all of, such as the topics that images are sorted into.
+        beside: A sort of items that it sees all of, such as the topics that images are sorted into; of these it sees
+            the fields `beside_reads`.
         source: Makes items from the earlier ones of any sort; called in every run.
         each: Adds fields to one item.
         together: Gives the outcome of each item from all items at once; new ids are new items.
         reviewed: Whether it uses reviews.
         use: The estimated use for one item.
+        expect: For a source: returns the number of items that it will make, from its settings, the recipe's folder and
+            the number of items of each sort to come.
         check: Raises an error before any call if its settings need something that is missing.
+        bind: For a generic step: returns the step that the settings declare, with functions of the recipe's own code.
         version: Increased whenever a new version of the code gives another outcome for the same input.
     """
 
@@ -215,18 +226,22 @@ class BuildStep:
     takes: str = "image"
     makes: str = "image"
     beside: str = ""
+    beside_reads: tuple[str, ...] = ()
     source: Callable[[Sequence[BuildItem], StepContext], AsyncIterator[BuildItem | tuple[str, Dropped]]] | None = None
     each: Callable[[BuildItem, StepContext], Awaitable[BuildItem]] | None = None
     together: Callable[[Sequence[BuildItem], StepContext], Awaitable[Mapping[str, StepOutcome]]] | None = None
     reviewed: bool = False
     use: tuple[Use, ...] = ()
+    expect: Callable[[Any, Path, Mapping[str, int]], int] | None = None
     check: Callable[[Any], None] | None = None
+    bind: Callable[[BuildStep, Any, Code], BuildStep] | None = None
     version: int = 1
     painters: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if sum(way is not None for way in (self.source, self.each, self.together)) != 1:
+        if self.bind is None and sum(way is not None for way in (self.source, self.each, self.together)) != 1:
             raise TypeError(f"the step {self.name!r} needs one of source, each and together")
 
     def seen(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,4 +249,45 @@ class BuildStep:
         return dict(body) if self.reads is None else {name: body[name] for name in self.reads if name in body}
 
 
-STEPS: Registry[BuildStep] = Registry("limner.steps", "step of a build", BuildStep)
+def raise_outcome(outcome: RuleOutcome) -> None:
+    """Raise what a failed rule demands of an item.
+
+    Raises:
+        Dropped: The item is dropped.
+        Waiting: It waits for people.
+        Unreadable: The model must write its reply again.
+    """
+    if outcome.action == "drop":
+        raise Dropped(outcome.reason, outcome.detail)
+    words = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
+    if outcome.action == "wait":
+        raise Waiting(words)
+    if outcome.action == "again":
+        raise Unreadable(words)
+
+
+WARNINGS = "warnings"
+"""The field with the warnings for an item's reviewers."""
+
+
+def judge(rules: Sequence[Rule], item: BuildItem) -> BuildItem:
+    """Return an item with the warnings of these rules.
+
+    Raises:
+        Dropped: A rule drops it.
+        Waiting: A rule makes it wait.
+    """
+    warnings = []
+    for outcome in apply_rules(rules, item.body):
+        raise_outcome(outcome)
+        warnings.append(f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason)
+    return add_warnings(item, warnings)
+
+
+def add_warnings(item: BuildItem, warnings: Sequence[str]) -> BuildItem:
+    """Return an item with further warnings for its reviewers."""
+    return item.having(**{WARNINGS: [*item.body.get(WARNINGS, ()), *warnings]}) if warnings else item
+
+
+Code = Mapping[str, Any]
+"""The functions and steps of a recipe's own code, by name."""

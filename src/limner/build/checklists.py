@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import Field
 
 from ..core.schema import StrictModel
-from .criterion_words import Lint, lint_prompt
-from .wording import VAGUE, WORD, read_patterns, stems
+from .criterion_words import Lint, lint_prompt, plain
+from .wording import VAGUE, read_patterns, stems
 
 CHECKLIST_ERRORS = frozenset({"empty", "length", "language", "count", "repeated", "unexplained"})
 CHECKLIST_WARNINGS = ("compound", "already-stated", "unseen")
@@ -65,10 +65,9 @@ def lint_checklist(
             continue
         if not why.strip():
             lints.append(Lint("unexplained", n, "there is no explanation", "item"))
-        plain = " ".join(WORD.findall(item.casefold()))
-        if plain in seen:
-            lints.append(Lint("repeated", n, f"the same as item {seen[plain]}", "item"))
-        seen.setdefault(plain, n)
+        if plain(item) in seen:
+            lints.append(Lint("repeated", n, f"the same as item {seen[plain(item)]}", "item"))
+        seen.setdefault(plain(item), n)
         details = {
             "compound": why_several_facts(item),
             "already-stated": why_already_stated(item, prompt, limits.stated),

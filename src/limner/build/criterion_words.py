@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from ..core.schema import StrictModel
-from .languages import why_not_english
-from .wording import PLAIN, QUOTED, VAGUE, WORD, read_patterns, stems
+from .wording import PLAIN, QUOTED, VAGUE, WORD, read_patterns, stems, why_not_english
 
 ERRORS = frozenset({"empty", "length", "language", "count", "weight", "sum", "not-yes-no", "polarity", "repeated"})
 WARNINGS = ("compound", "general", "whole-description", "not-in-prompt", "basic-weight", "negated")
@@ -75,10 +74,9 @@ def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: Lint
     seen: dict[str, int] = {}
     for n, point in enumerate(points, 1):
         words = str(point["question"])
-        plain = " ".join(WORD.findall(words.casefold()))
-        if plain in seen:
-            lints.append(Lint("repeated", n, f"the same as point {seen[plain]}"))
-        seen.setdefault(plain, n)
+        if plain(words) in seen:
+            lints.append(Lint("repeated", n, f"the same as point {seen[plain(words)]}"))
+        seen.setdefault(plain(words), n)
         lints += [Lint(kind, n, detail) for kind, detail in _point(words, limits)]
         strange = stems(words) - prompt_stems
         if len(strange) >= 4 and len(strange) >= 0.8 * len(stems(words)):
@@ -118,7 +116,19 @@ def _weights(points: Sequence[Mapping[str, Any]], limits: LintLimits) -> list[Li
     return lints
 
 
-def _point(words: str, limits: LintLimits) -> list[tuple[str, str]]:
+def plain(text: str) -> str:
+    """Return a text's words alone, for comparison."""
+    return " ".join(WORD.findall(text.casefold()))
+
+
+def why_not_yes(words: str) -> list[tuple[str, str]]:
+    """Return kinds and details of why yes is not the answer of a right picture.
+
+    >>> [kind for kind, _ in why_not_yes("How many cells are drawn?")]
+    ['not-yes-no']
+    >>> [kind for kind, _ in why_not_yes("Is the label 'Anode' missing?")]
+    ['polarity']
+    """
     reasons = []
     if _WH.search(words) or not _ASKS.search(words) or "?" not in words:
         reasons.append(("not-yes-no", f"yes or no does not answer {words[:80]!r}"))
@@ -126,6 +136,11 @@ def _point(words: str, limits: LintLimits) -> list[tuple[str, str]]:
         reasons.append(("polarity", f"yes would be wrong: {denied[0][:80]!r}"))
     elif match := _NEGATES.search(words):
         reasons.append(("negated", f"is yes right? {match[0][:80]!r}"))
+    return reasons
+
+
+def _point(words: str, limits: LintLimits) -> list[tuple[str, str]]:
+    reasons = why_not_yes(words)
     if why := why_compound(words):
         reasons.append(("compound", why))
     if why := why_general(words, limits.specific):

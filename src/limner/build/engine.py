@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..calls import Budget, Calls, Fault, Limits, purpose
 from ..calls.purse import check_purse, open_purse
-from ..core.catalogue import price_of
 from ..core.errors import LimnerError, UsageError
 from ..core.loops import process_all, run_to_end
 from ..core.prompts import Prompts
-from ..core.settings import Settings
-from ..models import ChatModel
-from ..models.base import PICTURE_TOKENS
 from ..painters import Painter
-from ..running.estimate import Estimate, mean_use
 from ..running.progress import Progress
 from ..running.runner import Stopping
 from ..running.steps import RepeatedErrors, outcome
@@ -63,14 +58,20 @@ class Builder:
 
     def look(self, until: str | None = None) -> tuple[list[StepCount], Items]:
         """Return the counts of every step so far, and the items that passed the last step or the step `until`."""
-        flow, items, counts = self.flow(), Items(), list[StepCount]()
+        stages = list(self.stages(until))
+        return [count for _, _, count, _ in stages], stages[-1][3]
+
+    def stages(self, until: str | None = None) -> Iterator[tuple[RecipeStep, Items, StepCount, Items]]:
+        """Yield every step with the items before it, its counts so far, and the items after it."""
+        flow, items = self.flow(), Items()
         for place in self._places(until):
-            items, count, _ = flow.pass_on(place, items, load_rows(self.store, self.build.name, place.name))
+            before = items
+            items, count, _ = flow.pass_on(place, before, load_rows(self.store, self.build.name, place.name))
+            mine = {item.id: item for item in items_of_sort(items, place.step.makes)}
             for mile in self.recipe.paper:
                 if mile.after == place.name and (mile.distinct or mile.where):
-                    count.miles[mile.said] = count_like_paper(mile, items)
-            counts.append(count)
-        return counts, items
+                    count.miles[mile.said] = count_like_paper(mile, mine)
+            yield place, before, count, items
 
     def arriving(self, name: str) -> Items:
         """Return the items that have reached the step `name`."""
@@ -136,6 +137,11 @@ class Builder:
         return running.progress
 
 
+def purpose_of(build: str) -> str:
+    """Return the name under which the calls of a build are stored; their painter is the step."""
+    return f"build/{build}"
+
+
 class _Run:
     """One run of a build."""
 
@@ -159,14 +165,14 @@ class _Run:
         )  # fmt: skip
         with self._stopping.signals():
             async with calls:
-                with purpose(f"build/{name}", None):
-                    for place in places:
-                        if self._stopping.asked or self.error is not None:
-                            break
-                        rows = load_rows(self.store, name, place.name)
+                for place in places:
+                    if self._stopping.asked or self.error is not None:
+                        break
+                    rows = load_rows(self.store, name, place.name)
+                    with purpose(purpose_of(name), place.name):
                         await self._step(place, items, rows, calls)
-                        rows = load_rows(self.store, name, place.name)
-                        items, _, _ = self.flow.pass_on(place, items, rows)
+                    rows = load_rows(self.store, name, place.name)
+                    items, _, _ = self.flow.pass_on(place, items, rows)
         self.progress.total -= 1
         self.progress.account(calls.tally)
         self.watch(self.progress)
@@ -294,42 +300,3 @@ def _with_outcome(row: BuildRow, outcome: StepOutcome, before: Mapping[str, Any]
         changes = {name: value for name, value in outcome.body.items() if before.get(name, ...) != value}
         return replace(row, status="done", body=changes)
     return replace(row, status="dropped" if isinstance(outcome, Dropped) else "waiting", reason=str(outcome))
-
-
-def build_estimate(builder: Builder, settings: Settings) -> list[Estimate]:
-    """Return an upper estimate for every step that asks a model: as if earlier steps dropped no more items."""
-    counts, _ = builder.look()
-    estimates, coming = list[Estimate](), dict[str, int]()
-    for place, count in zip(builder.recipe.places, counts, strict=True):
-        sort = place.step.takes
-        still = count.pending + sum(count.failed.values())
-        steps = still + coming.get(sort, 0)
-        for use in place.step.use:
-            role = place.roles[use.role]
-            if role in builder.painters:
-                painter = builder.painters[role]
-                price, how = price_of(painter)
-                dollars = None if price is None else price * steps
-                estimates.append(Estimate(painter.name, f"{place.name}: {role}", steps, steps, 0, 0, dollars, how))
-                continue
-            if use.role in place.step.optional and role not in builder.models:
-                continue
-            model = builder.models.get(role)
-            name = model.name if model is not None else role
-            calls = steps * use.calls
-            tokens = (use.tokens_in + use.pictures * PICTURE_TOKENS) * calls, use.tokens_out * calls
-            measured = mean_use(builder.store, name) if model is not None else None
-            if measured is not None:
-                tokens = round(measured[0] * calls), round(measured[1] * calls)
-            dollars = settings.price(name, *tokens) if isinstance(model, ChatModel) else None if model is None else 0.0
-            basis = "stored calls" if measured else "rule of thumb"
-            estimates.append(Estimate(name, f"{place.name}: {role}", steps, calls, *tokens, dollars, basis))
-        coming[sort] = coming.get(sort, 0) + still
-    return estimates
-
-
-def empty_sources(builder: Builder) -> list[str]:
-    """Return the source steps that have made no items yet; the steps after them cannot be counted."""
-    counts, _ = builder.look()
-    pairs = zip(builder.recipe.places, counts, strict=True)
-    return [place.name for place, count in pairs if place.step.source is not None and not count.arrived]

@@ -24,6 +24,7 @@ from ..store import Blobs, now
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder
 from .flow import StepCount
+from .recipe import BuildRecipe
 
 OPEN_LICENCES = (
     "cc0-1.0", "cc-by-4.0", "cc-by-3.0", "cc-by-2.0", "cc-by-2.5", "cc-by-sa-4.0", "cc-by-sa-3.0", "cc-by-sa-2.0",
@@ -38,7 +39,8 @@ class ExportResult:
     """The result of an export.
 
     Attributes:
-        withheld: Pictures that may not be passed on and are in the recovery list.
+        withheld: Pictures that may not be passed on and are in the recovery list; `texts` is the number of texts that a
+            pointer to the source replaces.
         canary: A unique string by which the data can be recognised in training data.
     """
 
@@ -47,6 +49,7 @@ class ExportResult:
     withheld: int
     canary: str
     exam: Exam[Any]
+    texts: int = 0
 
 
 def export(
@@ -84,7 +87,8 @@ def export(
         {licence_name.casefold() for licence_name in (*OPEN_LICENCES, *pass_on)},
         mine,
     )
-    made = kind.write(data, [{**item.body, "item": item.id} for item in mine], saving.save)
+    texts = _Texts(builder.recipe.copied, saving)
+    made = kind.write(data, [{**texts.body(item), "item": item.id} for item in mine], saving.save)
     rows = _provenance(mine, made, saving)
     write_table(folder / "provenance.csv", PROVENANCE, rows)
     if withheld := [row for row in rows if row["recovered"] == "no"]:
@@ -99,14 +103,14 @@ def export(
     (folder / "CANARY.txt").write_text(marking, encoding="utf-8")
     date = time.strftime("%Y-%m-%d", time.gmtime(now()))
     facts: dict[str, Any] = {"name": name, "licence": licence, "version": version, "canary": canary, "date": date}
-    facts["withheld"] = len(withheld)
+    facts |= {"withheld": len(withheld), "texts": texts.withheld}
     _questions(folder / "questions.jsonl", exam, rows, canary)
     (folder / "DATASHEET.md").write_text(datasheet(builder, exam, counts, mine, rows, facts), encoding="utf-8")
     (folder / "README.md").write_text(card(builder, exam, facts), encoding="utf-8")
     (folder / "croissant.json").write_text(
         json.dumps(croissant(folder, exam, facts), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    return ExportResult(len(exam.questions), len(saving.kept), len(withheld), canary, exam)
+    return ExportResult(len(exam.questions), len(saving.kept), len(withheld), canary, exam, texts.withheld)
 
 
 def check_empty(folder: Path) -> None:
@@ -124,9 +128,14 @@ class _Pictures:
 
     def __init__(self, blobs: Blobs, folder: Path, canary: str, allowed: set[str], items: Sequence[BuildItem]) -> None:
         self.blobs, self.folder, self.canary = blobs, folder, canary
-        self.withheld = {str(item.body.get("image")) for item in items if _licence(item).casefold() not in allowed}
+        self.allowed = allowed
+        self.withheld = {str(item.body.get("image")) for item in items if not self.allows(item)}
         self.kept: dict[str, str] = {}
         self.left: dict[str, str] = {}
+
+    def allows(self, item: BuildItem) -> bool:
+        """Return whether the licence of an item's source allows passing it on."""
+        return _licence(item).casefold() in self.allowed
 
     def save(self, sha256: str, name: str) -> None:
         """Save a picture as PNG with the canary in it."""
@@ -143,6 +152,27 @@ class _Pictures:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(buffer.getvalue())
         self.kept[sha256] = name
+
+
+class _Texts:
+    """The texts of sources; a pointer replaces each that may not be passed on."""
+
+    def __init__(self, copied: Mapping[str, str], pictures: _Pictures) -> None:
+        self.copied, self.pictures, self.withheld = copied, pictures, 0
+
+    def body(self, item: BuildItem) -> dict[str, Any]:
+        """Return an item's fields without texts that may not be passed on."""
+        if not self.copied or self.pictures.allows(item):
+            return dict(item.body)
+        self.withheld += 1
+        source = item.body.get("source") or {}
+        where = source.get("url") or source.get("page") or item.id
+        pointers = {
+            name: f"[Not passed on, licence {_licence(item)}. Source: {item.id}, section "
+            f"“{item.body.get(place) or name}”. Get it from {where}.]"
+            for name, place in self.copied.items()
+        }
+        return {**item.body, **pointers}
 
 
 def _licence(item: BuildItem) -> str:
@@ -219,6 +249,7 @@ def datasheet(
         ["criteria of a question", f"{min(criteria)}-{max(criteria)}, mean {fmean(criteria):.2f}"],
         *([f"{name} of a question", f"{min(n):g}-{max(n):g}, mean {fmean(n):.2f}"] for name, n in own.items()),
         *([["reference images that may not be passed on", f"{facts['withheld']:,}"]] if pictured else []),
+        *([["texts of sources that may not be passed on", f"{facts['texts']:,}"]] if recipe.copied else []),
     ])  # fmt: skip
     for tag in dict.fromkeys((*protocol.breakdowns, *sorted({tag for q in exam.questions for tag in q.tags}))):
         values = Counter(question.tags[tag] for question in exam.questions if tag in question.tags)
@@ -249,11 +280,9 @@ def datasheet(
     lines += ["", *(f"- {role}: {word}" for role, word in sorted(roles.items()))]
     lines += ["", "Settings other than the recipe's:", ""]
     changed = builder.build.body.get("settings", {})
-    # The paths of pictures and papers on this machine are private.
-    private = {place.name for place in recipe.places if place.step.name in ("images", "paper-sources")}
     settings_lines = [
         f"- {step}.{name} = {value}" for step, given in sorted(changed.items()) for name, value in sorted(given.items())
-        if step not in private
+        if not _has_path(recipe, step, name)
     ]  # fmt: skip
     lines += settings_lines or ["- none"]
     reviewed = Counter(len(item.body.get("reviewers") or ()) for item in items)
@@ -263,6 +292,13 @@ def datasheet(
         lines += ["", f"**{reviewed[0]:,} items were not reviewed.**"]
     lines += ["", *_practices(exam, items, rows, facts)]
     return "\n".join(lines) + "\n"
+
+
+def _has_path(recipe: BuildRecipe, step: str, name: str) -> bool:
+    """Return whether a setting has paths on this machine, which are private."""
+    settings = next((place.settings for place in recipe.places if place.name == step), None)
+    value = getattr(settings, name.partition(".")[0], None)
+    return any(isinstance(part, Path) for part in (value if isinstance(value, tuple) else (value,)))
 
 
 def _practices(

@@ -72,7 +72,8 @@ class Flow:
         step = place.step
         wording = self.prompts.hash(*step.prompts) if step.prompts else None
         parts = [step.name, step.version, place.settings.model_dump(mode="json"), asked, wording]
-        return [*parts, digest([[item.id, item.body] for item in beside])] if step.beside else parts
+        seen = [[item.id, {name: item.body.get(name) for name in step.beside_reads}] for item in beside]
+        return [*parts, digest(seen)] if step.beside else parts
 
     def given(self, place: RecipeStep, items: Items) -> dict[str, str]:
         """Return for each item the hash of everything that determines its outcome."""

@@ -37,7 +37,7 @@ def new_build(
     Args:
         store: The store of the build.
         name: The name of the build and of the exam that it makes.
-        recipe: A recipe's name, or ``EXAM=FOLDER``.
+        recipe: A recipe's name, or the path of a ``recipe.toml``.
         settings: ``STEP.SETTING=VALUE`` words.
         roles: Role -> ``provider/model``, and ``role.argument`` -> value.
         prompts: A folder with the user's own wording.
@@ -50,7 +50,7 @@ def new_build(
     if any(build.name == name for build in load_builds(store)):
         raise UsageError(f"{store.url} already has a build {name!r}; `limner build run {name}` continues it")
     opened = open_recipe(recipe)
-    word = recipe if "=" not in recipe else f"{opened.exam}={opened.folder}"
+    word = recipe if opened.name == recipe else str(opened.file)
     return change_build(store, Build(name, word), settings=settings, roles=roles, prompts=prompts)
 
 
@@ -125,12 +125,12 @@ def _absolute(recipe: BuildRecipe, chosen: Mapping[str, Mapping[str, Any]]) -> d
     """Make the paths in settings absolute, so that later runs work from any folder."""
     absolute: dict[str, dict[str, Any]] = {}
     for place in recipe.places:
-        given = chosen.get(place.name, {})
-        for name in given:
-            value = getattr(place.settings, name)
-            whole = (
+        for name, given in chosen.get(place.name, {}).items():
+            value = getattr(place.settings, name, None)
+            paths = (
                 [str(path.resolve()) for path in value if isinstance(path, Path)] if isinstance(value, tuple) else []
             )
-            setting = str(value.resolve()) if isinstance(value, Path) else whole or given[name]
+            setting = str(value.resolve()) if isinstance(value, Path) else paths or given
             absolute.setdefault(place.name, {})[name] = setting
-    return absolute
+    switched = {step: dict(given) for step, given in chosen.items() if step not in absolute}
+    return absolute | switched

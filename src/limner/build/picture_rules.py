@@ -1,14 +1,17 @@
-"""Rules on pictures: detail, watermarks, cut edges, labels, near duplicates. Pure functions."""
+"""Rules on pictures: detail, watermarks, cut edges, labels and their layout, near duplicates. Pure functions."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ..core.evidence import TextLine
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -76,7 +79,7 @@ def find_watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
         faint: The text that OCR reads in the picture's light tones; see `light_tones`.
     """
     for line in (*lines, *faint):
-        if owner := _owner(_letters(line)):
+        if owner := _owner(line):
             return owner
     for line in lines:
         if sign := SIGNS.search(line):
@@ -84,15 +87,19 @@ def find_watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
     return _pattern([_letters(line) for line in faint], [_letters(line) for line in lines])
 
 
-def _owner(word: str) -> str | None:
+def _owner(line: str) -> str | None:
+    """Return the owner that a word of a line, or two words in a row, names."""
     from rapidfuzz import fuzz
 
+    words = [_letters(word) for word in line.split()]
     for owner in OWNERS:
-        like = owner.replace("m", "rn")
-        # A shortened short name could be part of any word.
-        least = 0.8 * len(like) if len(like) > 8 else len(like)
-        if least <= len(word) and fuzz.partial_ratio(like, word, score_cutoff=ALIKE):
-            return owner
+        like = _letters(owner)
+        # A short name with a wrong letter could be any word.
+        least = ALIKE + 5 if len(like) > 7 else 100
+        pairs = [first + second for first, second in pairwise(words)] if len(like) > 7 else []
+        for word in (*words, *pairs):
+            if abs(len(word) - len(like)) <= 2 and fuzz.ratio(like, word, score_cutoff=least):
+                return owner
     return None
 
 
@@ -109,8 +116,10 @@ def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
             for other in words
             if fuzz.partial_ratio(word, other, score_cutoff=ALIKE) and len(other) < 1.5 * len(word)
         ]
-        exact = plain.count(word)
-        if len(alike) >= TILED and len(alike) > exact:
+        labels = sum(
+            bool(fuzz.partial_ratio(word, other, score_cutoff=ALIKE)) for other in plain if len(other) >= MARKED - 1
+        )
+        if len(alike) >= TILED and (len(alike) > labels or labels > TILED):
             return word
     again = Counter(word for word in plain if len(word) > MARKED)
     return next((word for word, times in again.items() if times > TILED + 1), None)
@@ -166,6 +175,40 @@ def _crossings(drawn: Any) -> int:
         end - start < WIDE * len(first) and bool(inside[max(0, start - deep) : end + deep].any())
         for start, end in zip(steps[::2], steps[1::2], strict=True)
     )
+
+
+_MARK = re.compile(r"^[(\[]?[a-h][)\].:]?$", re.IGNORECASE)
+_ROWS, _COLUMNS = ("upper", "middle", "lower"), ("left", "center", "right")
+
+
+def describe_position(left: float, top: float, right: float, bottom: float, width: int, height: int) -> str:
+    """Return the approximate position of a box.
+
+    >>> describe_position(0, 0, 10, 10, 90, 90), describe_position(40, 40, 50, 50, 90, 90)
+    ('upper left', 'center')
+    """
+    row = _ROWS[min(2, int(3 * (top + bottom) / 2 / max(1, height)))]
+    column = _COLUMNS[min(2, int(3 * (left + right) / 2 / max(1, width)))]
+    return " ".join(word for word in (row, column) if word != "middle" or column != "center") if (
+        row != "middle" or column != "center"
+    ) else "center"  # fmt: skip
+
+
+def layout_lines(lines: Sequence[TextLine], width: int, height: int) -> list[dict[str, Any]]:
+    """Return each line's text, position, relative size and whether it marks a panel, from top to bottom.
+
+    ``about`` says the same in words.
+    """
+    heights = [line.bounds[3] - line.bounds[1] for line in lines]
+    usual = median(heights) if heights else 1.0
+    rows = []
+    for line, tall in sorted(zip(lines, heights, strict=True), key=lambda pair: (pair[0].bounds[1], pair[0].bounds[0])):
+        row = {"text": line.text, "place": describe_position(*line.bounds, width, height)}
+        row["size"] = "large" if tall > 1.4 * usual else "small" if tall < 0.7 * usual else "usual"
+        marks = bool(_MARK.match(line.text.strip()))
+        about = f"{row['place']}, {row['size']}{', marks a panel' if marks else ''}"
+        rows.append(row | {"panel_mark": marks, "about": about})
+    return rows
 
 
 SIDE, LOW, BANDS = 64, 16, 16

@@ -1,23 +1,35 @@
-"""Recipes: chains of named steps in an exam's folder, with roles, settings and the paper's counts."""
+"""Recipes: chains of declared steps in an exam's folder or a user's file, with roles and the paper's counts."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from .. import exams
-from ..core.errors import UsageError
+from ..core.data_files import Problems
+from ..core.errors import LimnerError, UsageError
 from ..core.prompts import Prompts
-from ..core.schema import StrictModel, first_error, read_model
-from .base import STEPS, BuildStep
+from ..core.schema import StrictModel, first_error
+from ..core.vocabulary import add_problems, line_of, read_declared
+from .ask import ASK, AskSettings
+from .base import BuildStep, Code
+from .reviews import REVIEW
+from .sources import SOURCE
+from .steps import DUPLICATES, FILTER, JOIN, MEASURE, PAINT, SAMPLE, SPLIT
 
 FILE = "recipe.toml"
 """The recipe's file in its exam's folder; the folder also has ``prompts/`` and the files that its steps read."""
+STEPS: dict[str, BuildStep] = {
+    step.name: step for step in (SOURCE, ASK, FILTER, MEASURE, DUPLICATES, PAINT, REVIEW, SAMPLE, SPLIT, JOIN)
+}
+"""The generic steps by name."""
 
 
 class PaperCount(StrictModel):
@@ -36,25 +48,45 @@ class PaperCount(StrictModel):
 
 
 class StepEntry(StrictModel):
-    """A step of the chain as in the file.
+    """A step of the chain as in the file; keys other than these are its settings.
 
     Attributes:
         name: Its name in this recipe.
-        step: The registered step, if its name differs.
+        step: The generic step, or the one of the recipe's own code, if its name differs.
+        about: A line that says what it does here.
         roles: The step's name of a role -> the build's, if they differ.
+        off: Whether the step is left out unless ``--set NAME.off=false`` is given.
     """
+
+    model_config = ConfigDict(extra="allow")
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     step: str = ""
+    about: str = ""
     roles: dict[str, str] = Field(default_factory=dict)
-    settings: dict[str, Any] = Field(default_factory=dict)
+    off: bool = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the step."""
+        return dict(self.model_extra or {})
 
 
 class RecipeFile(StrictModel):
-    """The contents of a ``recipe.toml``."""
+    """The contents of a ``recipe.toml``.
+
+    Attributes:
+        exam: The kind of exam that it makes; an installed recipe makes that of its folder.
+        code: The module with the recipe's own steps and readers; only installed exams may have one.
+        copied: The fields with text of a source, which leave the build only if its licence allows it; the value is the
+            field that says where in the source the text is.
+    """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     title: str
+    exam: str = ""
+    code: str = ""
+    copied: dict[str, str] = Field(default_factory=dict)
     roles: dict[str, str] = Field(default_factory=dict)
     paper: list[PaperCount] = Field(default_factory=list)
     steps: list[StepEntry] = Field(min_length=1)
@@ -81,18 +113,27 @@ class BuildRecipe:
 
     Attributes:
         exam: The kind of exam it makes.
-        folder: The folder it is in.
+        file: The file it is in.
         roles: Role -> a line that describes it.
         paper: The paper's counts.
+        code: The recipe's own steps and readers.
+        copied: Field with text of a source -> field that says where in the source it is.
     """
 
     name: str
     title: str
     exam: str
-    folder: Path
+    file: Path
     roles: Mapping[str, str]
     paper: tuple[PaperCount, ...]
     entries: tuple[StepEntry, ...]
+    code: Code
+    copied: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The folder with its prompts and tables."""
+        return self.file.parent
 
     @cached_property
     def places(self) -> tuple[RecipeStep, ...]:
@@ -101,37 +142,55 @@ class BuildRecipe:
         Raises:
             UsageError: A step does not exist, or a setting is not valid.
         """
-        return tuple(self._place(entry) for entry in self.entries)
+        return tuple(self._place(entry) for entry in self.entries if not entry.off)
 
     def _place(self, entry: StepEntry) -> RecipeStep:
-        step = STEPS.get(entry.step or entry.name)
         try:
-            settings = step.settings.model_validate(entry.settings)
+            return self.bind(entry)
         except ValidationError as error:
-            names = ", ".join(step.settings.model_fields) or "none"
+            names = ", ".join(self._step(entry).settings.model_fields) or "none"
             raise UsageError(
                 f"recipe {self.name}, step {entry.name}: {first_error(error)}; its settings are: {names}"
             ) from error
+        except UsageError as error:
+            raise UsageError(f"recipe {self.name}, step {entry.name}: {error}") from error
+
+    def bind(self, entry: StepEntry) -> RecipeStep:
+        """Return the step that an entry declares.
+
+        Raises:
+            UsageError: There is no such step, or it lacks something.
+            ValidationError: A setting is not valid.
+        """
+        step = self._step(entry)
+        settings = step.settings.model_validate(entry.settings)
+        if step.bind is not None:
+            step = step.bind(step, settings, self.code)
+        step = replace(step, about=entry.about or step.about)
         return RecipeStep(entry.name, step, settings, {role: entry.roles.get(role, role) for role in step.roles})
+
+    def _step(self, entry: StepEntry) -> BuildStep:
+        name = entry.step or entry.name
+        step = self.code.get("STEPS", {}).get(name) or STEPS.get(name)
+        if step is None:
+            names = ", ".join((*STEPS, *self.code.get("STEPS", {})))
+            raise UsageError(f"there is no step {name!r}; the steps are: {names}")
+        return step
 
     def prompts(self, own: Path | None = None) -> Prompts:
         """Return the recipe's templates, with the user's own wording on top."""
         return Prompts(self.folder / "prompts", own)
 
     def with_settings(self, given: Mapping[str, Mapping[str, Any]]) -> BuildRecipe:
-        """Return the recipe with other settings: step -> setting -> value.
+        """Return the recipe with other settings: step -> setting, with dots for parts of it -> value.
 
         Raises:
-            UsageError: There is no such step.
+            UsageError: There is no such step or setting.
         """
         names = [entry.name for entry in self.entries]
         if unknown := sorted(given.keys() - set(names)):
             raise UsageError(f"recipe {self.name} has no step {unknown[0]!r}; its steps are: {', '.join(names)}")
-        entries = (
-            entry.model_copy(update={"settings": {**entry.settings, **given.get(entry.name, {})}})
-            for entry in self.entries
-        )
-        return replace(self, entries=tuple(entries))
+        return replace(self, entries=tuple(_changed(entry, given.get(entry.name, {})) for entry in self.entries))
 
     def asked_roles(self) -> list[str]:
         """Return the roles that steps use, in order."""
@@ -140,6 +199,17 @@ class BuildRecipe:
     def drawing_roles(self) -> set[str]:
         """Return the roles that draw."""
         return {place.roles[word] for place in self.places for word in place.step.painters}
+
+
+def _changed(entry: StepEntry, given: Mapping[str, Any]) -> StepEntry:
+    body = copy.deepcopy(entry.model_dump(exclude_unset=True))
+    for path, value in given.items():
+        *above, last = path.split(".")
+        inner: Any = body
+        for part in above:
+            inner = inner[int(part)] if isinstance(inner, list) and part.isdigit() else inner.setdefault(part, {})
+        inner[int(last) if isinstance(inner, list) else last] = value
+    return StepEntry.model_validate(body)
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -160,31 +230,113 @@ def parse_settings(words: Sequence[str]) -> dict[str, dict[str, Any]]:
     return settings
 
 
-def read_recipe(folder: Path, exam: str) -> BuildRecipe:
-    """Return the recipe in a folder.
+def read_recipe(path: Path, exam: str = "") -> BuildRecipe:
+    """Return the recipe in a file; `exam` is the kind of an installed exam, whose recipe may have code.
 
     Raises:
-        DataError: It cannot be read, or something in it is not valid.
-        UsageError: Two of its steps have the same name, or a count of the paper names an unknown step.
+        DataError: It cannot be read, or something in it is not valid; every problem has its line.
     """
-    file = read_model(folder / FILE, RecipeFile)
+    file = read_declared(path, RecipeFile)
+    problems, text = Problems(), path.read_text(encoding="utf-8")
     names = [entry.name for entry in file.steps]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"{folder / FILE}: two steps are called {twice[0]!r}")
-    if lost := [mile.after for mile in file.paper if mile.after not in names]:
-        raise UsageError(f"{folder / FILE}: paper: no step is called {lost[0]!r}")
-    return BuildRecipe(file.name, file.title, exam, folder, file.roles, tuple(file.paper), tuple(file.steps))
+    for n, name in enumerate(names):
+        if name in names[:n]:
+            problems.add(f"two steps are called {name!r}", path, line_of(text, ("steps", n, "name")))
+    for n, count in enumerate(file.paper):
+        if count.after not in names:
+            problems.add(f"paper: no step is called {count.after!r}", path, line_of(text, ("paper", n, "after")))
+    if file.code and not exam:
+        problems.add("code: only the recipe of an installed exam may have code", path, line_of(text, ("code",)))
+    if not exam and file.exam not in (kinds := [kind.name for kind in exams.each()]):
+        problems.add(f"exam: the kind of exam to make, one of {', '.join(kinds)}", path, line_of(text, ("exam",)))
+    problems.settle()
+    code = vars(import_module(file.code)) if file.code else {}
+    return BuildRecipe(
+        file.name,
+        file.title,
+        exam or file.exam,
+        path,
+        file.roles,
+        tuple(file.paper),
+        tuple(file.steps),
+        code,
+        file.copied,
+    )
+
+
+def check_recipe(path: Path) -> BuildRecipe:
+    """Return the recipe in a file after checking all that can be checked without running it.
+
+    Raises:
+        DataError: Something is not valid; every problem has its line.
+    """
+    installed = next((kind.name for kind in exams.each() if kind.recipe and kind.recipe / FILE == path.resolve()), "")
+    recipe = read_recipe(path, installed)
+    problems, text = Problems(), path.read_text(encoding="utf-8")
+    fields: dict[str, set[str] | None] = {}
+    for n, entry in enumerate(recipe.entries):
+        at = ("steps", n)
+        try:
+            place = recipe.bind(entry)
+        except ValidationError as error:
+            add_problems(problems, error, path, at)
+            continue
+        except UsageError as error:
+            problems.add(f"step {entry.name}: {error}", path, line_of(text, (*at, "step")))
+            continue
+        for message, key in (
+            *_prompt_problems(recipe, place),
+            *_field_problems(place, fields),
+            *_role_problems(recipe, place),
+        ):
+            problems.add(f"step {entry.name}: {message}", path, line_of(text, (*at, *key)))
+    problems.settle()
+    return recipe
+
+
+def _prompt_problems(recipe: BuildRecipe, place: RecipeStep) -> Iterator[tuple[str, tuple[str, ...]]]:
+    prompts = recipe.prompts()
+    for name in place.step.prompts:
+        try:
+            text = prompts.text(name)
+        except LimnerError as error:
+            yield str(error), ("prompt",)
+            continue
+        if isinstance(place.settings, AskSettings) and name == place.settings.prompt:
+            for key in place.settings.fill:
+                if f"{{{{{key}}}}}" not in text:
+                    yield f"prompt {name}.md lacks the field {{{{{key}}}}}", ("fill", key)
+
+
+def _role_problems(recipe: BuildRecipe, place: RecipeStep) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for role in place.roles.values():
+        if role not in recipe.roles:
+            yield f"the role {role!r} is not described under roles", ("role",)
+
+
+def _field_problems(place: RecipeStep, fields: dict[str, set[str] | None]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the fields that no earlier step sets; where code or a table sets fields, they are not known."""
+    step = place.step
+    known = fields.get(step.takes, set())
+    if step.source is None and step.takes not in fields:
+        yield f"no earlier step makes items of the sort {step.takes!r}", ("sort",)
+    elif step.source is None and known is not None:
+        for name in sorted(set(step.reads or ()) - known - {"warnings"}):
+            yield f"no earlier step sets the field {name!r}", (name,)
+    declared = step.name in STEPS and (step.source is None or bool(step.writes))
+    before = fields.get(step.makes, set())
+    fields[step.makes] = before | set(step.writes) if declared and before is not None else None
 
 
 def recipes() -> Iterator[BuildRecipe]:
     """Yield the recipes of all installed exams."""
     for kind in exams.each():
         if kind.recipe is not None:
-            yield read_recipe(kind.recipe, kind.name)
+            yield read_recipe(kind.recipe / FILE, kind.name)
 
 
 def open_recipe(name: str) -> BuildRecipe:
-    """Return the recipe of this name, or the one in a user's folder, written ``EXAM=FOLDER``.
+    """Return the recipe of this name, or the one in a user's file.
 
     Raises:
         UsageError: There is none.
@@ -193,10 +345,10 @@ def open_recipe(name: str) -> BuildRecipe:
     for recipe in installed:
         if recipe.name == name:
             return recipe
-    exam, sep, folder = name.partition("=")
-    if sep and (Path(folder) / FILE).is_file():
-        return read_recipe(Path(folder).resolve(), exams.kind(exam).name)
+    path = Path(name) / FILE if Path(name).is_dir() else Path(name)
+    if path.is_file():
+        return read_recipe(path.resolve())
     raise UsageError(
         f"no recipe {name!r}; the recipes are: {', '.join(recipe.name for recipe in installed) or 'none'}. "
-        f"Your own recipe is EXAM=FOLDER, with {FILE} in the folder"
+        f"Your own recipe is a file, such as ./{FILE}"
     )

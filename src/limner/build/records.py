@@ -22,7 +22,7 @@ class Build:
     """A build: its recipe and all its settings.
 
     Attributes:
-        recipe: The name or ``EXAM=FOLDER`` that opens the recipe.
+        recipe: The name of the recipe, or the path of its file.
         body: ``settings`` (step -> setting -> value), ``roles`` (role and its arguments -> word) and ``prompts``.
     """
 

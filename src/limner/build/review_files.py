@@ -11,16 +11,15 @@ from typing import Any
 from ..core.csv_text import plain_cell, write_csv
 from ..core.data_files import Problems, json_lines
 from ..core.errors import UsageError
-from ..store import Store
+from ..core.images import SUFFIXES, inspect
 from .base import BuildItem
 from .engine import Builder
 from .recipe import RecipeStep
 from .records import add_review, load_reviews
-from .reviews import ACTIONS, Review, ReviewStanding, review_standing, state_id
-from .steps.review import ReviewSettings, TopicReviewSettings, is_added
+from .reviews import ACTIONS, Review, ReviewSettings, ReviewStanding, review_standing, state_id
 
-COLUMNS = ("item", "action", "change", "comment", "base", "state", "others")
-NESTED = ("change", "state", "others")
+COLUMNS = ("item", "action", "change", "comment", "base", "state", "others", "picture", "warnings")
+NESTED = ("change", "state", "others", "warnings")
 """Columns of a table whose cells are JSON."""
 
 
@@ -42,15 +41,21 @@ def review_standings(builder: Builder) -> dict[str, tuple[BuildItem, ReviewStand
     for place in review_places(builder):
         how = place.settings
         assert isinstance(how, ReviewSettings)
-        items, topics = builder.arriving(place.name), isinstance(how, TopicReviewSettings)
+        items = builder.arriving(place.name)
         mine = {id: item for id, item in items.items() if item.sort == place.step.takes}
         for id, done in reviews.items():
-            if id not in items and is_added(id, done, topics):
+            if id not in items and how.has_added(id, done):
                 mine[id] = BuildItem(id, {}, place.step.makes)
         for id, item in mine.items():
             if how.reviewers or id in reviews:
                 by_item[id] = item, review_standing(how.shown(item), reviews.get(id, ()), how.reviewers)
     return by_item
+
+
+def warnings_of(item: BuildItem) -> list[str]:
+    """Return the warnings that steps have left for reviewers, and the points that another model denied."""
+    denied = [f"denied on the picture: {point}" for point in item.body.get("denied") or ()]
+    return [*map(str, item.body.get("warnings") or ()), *denied]
 
 
 def write_review(builder: Builder, file: Path, reviewer: str) -> int:
@@ -59,10 +64,11 @@ def write_review(builder: Builder, file: Path, reviewer: str) -> int:
     Each has ``action``, ``change`` and ``comment`` to be filled in.
     """
     lines = list[dict[str, Any]]()
-    for id, (_, standing) in review_standings(builder).items():
-        if standing.verdict in ("accepted", "rejected") or (
-            reviewer in standing.votes and standing.verdict != "disputed"
-        ):
+    for id, (item, standing) in review_standings(builder).items():
+        settled = standing.verdict in ("accepted", "rejected")
+        judged = reviewer in standing.votes and standing.verdict != "disputed"
+        outdated = bool(standing.changed) and standing.votes.get(reviewer) != standing.arrived
+        if (settled or judged) and not outdated:
             continue
         others = [
             {"base": state, "by": sorted(who for who, vote in standing.votes.items() if vote == state), "state": body}
@@ -70,18 +76,32 @@ def write_review(builder: Builder, file: Path, reviewer: str) -> int:
             if body != standing.body
         ]
         row: dict[str, Any] = {"item": id, "action": "", "change": {}, "comment": "", "base": state_id(standing.body)}
+        more = [f"changed since it was judged: {', '.join(standing.changed)}"] if outdated else []
+        row |= {"picture": _save_picture(builder, item, file), "warnings": [*more, *warnings_of(item)]}
         lines.append({**row, "state": standing.body, "others": others})
     _write_rows(file, lines)
     return len(lines)
 
 
-def read_review(store: Store, build: str, file: Path, reviewer: str) -> int:
+def _save_picture(builder: Builder, item: BuildItem, file: Path) -> str:
+    """Save an item's picture in a folder beside the file, and return its path from there; empty without one."""
+    sha256 = item.body.get("image")
+    if not sha256:
+        return ""
+    data = builder.store.blobs.get(str(sha256))
+    path = Path(f"{file.stem}-pictures") / f"{str(sha256)[:16]}.{SUFFIXES[inspect(data).format]}"
+    (file.parent / path.parent).mkdir(exist_ok=True)
+    (file.parent / path).write_bytes(data)
+    return path.as_posix()
+
+
+def read_review(builder: Builder, file: Path, reviewer: str) -> int:
     """Store the reviews in a file, except lines without an action, and return their number.
 
     Raises:
         DataError: The file has errors; the message gives the line of each, and nothing is stored.
     """
-    problems, reviews = Problems(), list[Review]()
+    problems, reviews, standings = Problems(), list[Review](), review_standings(builder)
     for number, row in _read_rows(file, problems):
         action, item, change = row.get("action"), row.get("item"), row.get("change") or {}
         base = row.get("base") if action != "settle" or row.get("base") else None
@@ -91,11 +111,20 @@ def read_review(store: Store, build: str, file: Path, reviewer: str) -> int:
             problems.add(f"action is one of {', '.join(ACTIONS)}, item a text, change an object", file, number)
         elif action in ("edit", "add") and not change:
             problems.add(f"{action}: change says nothing", file, number, item)
+        elif not item.strip():
+            problems.add("item is empty: it must be an item of the review", file, number)
+        elif item not in standings and not (action == "add" and not base):
+            problems.add("the review has no such item", file, number, item)
         else:
-            reviews.append(Review(build, item, reviewer, action, base, change or None, row.get("comment") or None))
+            state = standings[item][1].states.get(base or "") if item in standings else None
+            words = row.get("comment") or None
+            kept = None if state is None else dict(state)
+            reviews.append(
+                Review(builder.build.name, item, reviewer, action, base or None, change or None, words, state=kept)
+            )
     problems.settle()
     for review in reviews:
-        add_review(store, review)
+        add_review(builder.store, review)
     return len(reviews)
 
 

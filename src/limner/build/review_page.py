@@ -30,11 +30,14 @@ from ..strategies.svg.document import BadSvg
 from .base import BuildItem
 from .open import open_build
 from .records import load_reviews, named_review
-from .review_files import review_standings
+from .review_files import review_standings, warnings_of
 from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, read_hints, state_id
 
 HERE = Path(__file__).parent
 MAX_COMMENT_CHARS = 10_000
+PROMPT_FIELDS = ("prompt", "free_prompt", "path", "name")
+"""The fields that describe an item in the list if it has no title."""
+SHOWN_WORDS = 160
 CHANGED = "This item has changed since you opened it. Nothing was overwritten; check the changes before you go on."
 GONE = "This version of the item no longer exists: the build has changed since you opened it. Your text is kept here."
 
@@ -153,7 +156,8 @@ def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk)
             action = word if change else "accept"
         elif word == "add":
             change = {name: state[name] for name in change}
-    return Review(desk.name, id, reviewer.name, str(action), base, change or None, comment or None), seen
+    judged = dict(states[base])
+    return Review(desk.name, id, reviewer.name, str(action), base, change or None, comment or None, state=judged), seen
 
 
 def picture(request: Request) -> Response:
@@ -235,8 +239,11 @@ class ReviewDesk:
             # Reviewers see a dispute only after they have judged, unless they settle disputes.
             verdict = standing.verdict if settled or mine or reviewer.settles else "open"
             due = verdict == "disputed" or (not settled and mine is None and not reviewer.settles)
-            rows.append({"id": id, "title": self._title(item), "verdict": verdict, "said": VERDICTS[verdict],
-                         "judged": mine is not None, "votes": len(standing.votes), "due": due})  # fmt: skip
+            due = due or (bool(standing.changed) and mine != standing.arrived and not reviewer.settles)
+            rows.append({"id": id, "title": self._title(item) or self._words(item), "verdict": verdict,
+                         "said": VERDICTS[verdict], "judged": mine is not None, "votes": len(standing.votes),
+                         "due": due, "pictures": self.pictures(id)[:1], "changed": standing.changed,
+                         "warnings": warnings_of(item)})  # fmt: skip
         return sorted(rows, key=lambda row: (not row["due"], row["verdict"] != "disputed", row["id"]))
 
     def knows(self, id: str) -> bool:
@@ -280,6 +287,7 @@ class ReviewDesk:
             "seen": _last(done if reviewer.settles else own),
             "others": self._others(standing.states, standing.votes, state) if sees_all else [],
             "history": [_history_entry(review) for review in (done if sees_all else own)],
+            "changed": list(standing.changed),
             "texts": [[name, _text(item.body[name])] for name in self.hints.texts if item.body.get(name)],
             "pictures": self.pictures(id),
             "drawings": [name for name in self.hints.drawings if name in item.body],
@@ -296,6 +304,10 @@ class ReviewDesk:
         if against := sorted(who for who, vote in votes.items() if vote == REJECTED):
             others.append({"base": REJECTED, "state": None, "by": against})
         return others
+
+    def _words(self, item: BuildItem) -> str:
+        words = next((str(item.body[name]) for name in PROMPT_FIELDS if item.body.get(name)), "")
+        return words if len(words) <= SHOWN_WORDS else f"{words[:SHOWN_WORDS]}…"
 
     def _title(self, item: BuildItem) -> str:
         value = item.body.get(self.hints.title) if self.hints.title else None

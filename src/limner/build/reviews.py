@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -20,6 +20,7 @@ from ..core.errors import UsageError
 from ..core.schema import StrictModel, read_model
 from ..store import Store, now
 from ..store.schema import builds
+from .base import BuildItem, BuildStep, Code, Dropped, StepContext, StepOutcome, Waiting
 
 Action = Literal["accept", "edit", "add", "reject", "comment", "settle"]
 Verdict = Literal["open", "disputed", "accepted", "rejected"]
@@ -36,7 +37,7 @@ class Review:
         action: ``accept`` the state `base`; ``edit`` it: fields of `body` replace its fields; ``add``: lists in `body`
             are appended to its lists, or, without `base`, the body is a new item; ``reject`` the item; only
             ``comment``; or ``settle`` a dispute for `base`, changed by `body`, or against the item if `base` is None.
-        base: The state that it applies to, by `state_id`.
+        base: The state that it applies to, by `state_id`; `state` is that state itself.
     """
 
     build: str
@@ -48,6 +49,7 @@ class Review:
     comment: str | None = None
     created: float = field(default_factory=now)
     id: str = ""
+    state: dict[str, Any] | None = None
 
 
 def state_id(body: Mapping[str, Any]) -> str:
@@ -64,7 +66,9 @@ class ReviewStanding:
         body: The valid state: the settled one, or the one that came to review.
         states: Every state by its id.
         votes: Reviewer -> the state voted for, or `REJECTED`.
-        stale: Reviews of a state that the item no longer has.
+        stale: Reviews of a state that is not known.
+        changed: The fields that an earlier step has changed since the item was judged; what was judged still counts,
+            until reviewers choose the new state, `arrived`.
     """
 
     verdict: Verdict
@@ -72,6 +76,8 @@ class ReviewStanding:
     states: Mapping[str, Mapping[str, Any]]
     votes: Mapping[str, str]
     stale: tuple[Review, ...] = ()
+    changed: tuple[str, ...] = ()
+    arrived: str = ""
 
 
 def apply_review(body: Mapping[str, Any], review: Review) -> dict[str, Any]:
@@ -95,9 +101,14 @@ def review_standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewer
     votes: dict[str, str] = {}
     stale: list[Review] = []
     settled: str | None = None
+    judged: Mapping[str, Any] = body
     for review in reviews:
         if review.action == "comment":
             continue
+        if review.base == first:
+            judged = body
+        elif review.base and review.base not in states and review.state and state_id(review.state) == review.base:
+            states[review.base] = judged = review.state
         vote = _vote(review, states)
         if vote is None:
             stale.append(review)
@@ -111,7 +122,8 @@ def review_standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewer
     verdict: Verdict = "disputed" if len(set(votes.values())) > 1 else "open"
     if settled is not None:
         verdict = "rejected" if settled == REJECTED else "accepted"
-    return ReviewStanding(verdict, states.get(settled or "", body), states, votes, tuple(stale))
+    changed = tuple(sorted(name for name in body if judged.get(name, ...) != body[name]))
+    return ReviewStanding(verdict, states.get(settled or "", body), states, votes, tuple(stale), changed, first)
 
 
 def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
@@ -220,3 +232,68 @@ def read_hints(folder: Path) -> ReviewHints:
     """Return a recipe's hints, or the usual ones."""
     path = folder / FILE
     return read_model(path, ReviewHints) if path.is_file() else ReviewHints()
+
+
+CHANGED = "changed_since_review"
+"""The field with the names of fields that earlier steps have changed since people judged an item."""
+TOPIC = "topic"
+"""The sort of topics, whose ids begin with it and a slash."""
+
+
+class ReviewSettings(StrictModel):
+    """The settings of a review.
+
+    Attributes:
+        reviewers: The number of reviewers who must agree; with 0, nothing is reviewed, and the datasheet says so.
+        fields: The fields that reviewers see and may change; all if empty.
+    """
+
+    sort: str = "image"
+    reviewers: int = Field(default=3, ge=0)
+    fields: tuple[str, ...] = ()
+
+    def shown(self, item: BuildItem) -> dict[str, object]:
+        """Return the fields of an item that reviewers see."""
+        return {name: value for name, value in item.body.items() if not self.fields or name in self.fields}
+
+    def has_added(self, id: str, reviews: Sequence[Review]) -> bool:
+        """Return whether reviewers have added this item to this review."""
+        mine = id.startswith(f"{TOPIC}/") == (self.sort == TOPIC)
+        return mine and any(review.action == "add" and review.base is None for review in reviews)
+
+
+async def _review(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
+    how: ReviewSettings = context.settings
+    left: dict[str, StepOutcome] = {}
+    by_id = {item.id: item for item in items}
+    for id in sorted(by_id.keys() | context.reviews.keys()):
+        item = by_id.get(id) or BuildItem(id, {})
+        done = context.reviews.get(id, ())
+        if id not in by_id and not how.has_added(id, done):
+            continue  # Reviewed earlier and since dropped by an earlier step, or of another sort.
+        if how.reviewers == 0 and not done:
+            left[id] = item.having(reviewers=[])
+            continue
+        standing = review_standing(how.shown(item), done, how.reviewers)
+        if standing.verdict == "accepted":
+            changed = {CHANGED: list(standing.changed)} if standing.changed else {}
+            left[id] = item.having(**standing.body, **changed, reviewers=sorted(standing.votes))
+        elif standing.verdict == "rejected":
+            comments = "; ".join(each.comment for each in done if each.action in ("reject", "settle") and each.comment)
+            left[id] = Dropped("rejected in review", comments)
+        elif standing.verdict == "disputed":
+            opinions = len(set(standing.votes.values()))
+            left[id] = Waiting(f"disputed: {opinions} opinions of {len(standing.votes)} reviewers")
+        else:
+            left[id] = Waiting(f"review: {len(standing.votes)} of {how.reviewers} reviewers")
+    return left
+
+
+def _bind_review(step: BuildStep, how: ReviewSettings, code: Code) -> BuildStep:
+    return replace(step, takes=how.sort, makes=how.sort, bind=None)
+
+
+REVIEW = BuildStep(
+    "review", "reviewers accept, edit, add or reject; they must agree", ReviewSettings, writes=("reviewers",),
+    together=_review, reviewed=True, bind=_bind_review,
+)  # fmt: skip

@@ -1,12 +1,63 @@
-"""The content words of a text, without their endings. Pure functions."""
+"""The words of a text: its language, and its content words without their endings. Pure functions."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..core.schema import read_toml
-from .languages import SMALL_WORDS
+
+_LETTERS = re.compile(r"[^\W\d_]+", re.UNICODE)
+LATIN = ("LATIN", "GREEK", "MICRO", "OHM", "ANGSTROM", "DEGREE", "FEMININE", "MASCULINE", "MODIFIER", "DOUBLE-STRUCK")
+"""The beginnings of the Unicode names of letters in English exams, including Greek ones in formulas."""
+MIN_LETTERS = 3
+"""The fewest letters of another script; OCR reads single signs as such letters."""
+MIN_WORDS = 3
+"""The fewest words needed to recognise a language."""
+
+
+def _small_words() -> dict[str, frozenset[str]]:
+    by_language = {}
+    for line in (Path(__file__).parent / "small_words.txt").read_text(encoding="utf-8").splitlines():
+        language, _, words = line.partition(":")
+        by_language[language] = frozenset(words.split())
+    return by_language
+
+
+SMALL_WORDS = _small_words()
+
+
+def why_not_english(lines: Iterable[str], letters: float = 0.1) -> str | None:
+    """Return why these lines are not English; None if they are, or if there is too little text.
+
+    Args:
+        lines: The text as read.
+        letters: The accepted share of letters of other scripts.
+
+    >>> why_not_english(["Die Zelle und der Kern", "mit dem Chloroplasten", "wird von der Membran umgeben"])
+    'German words: dem, der, die, mit, und …'
+    >>> why_not_english(["Cell wall", "The nucleus of the cell"]) is None
+    True
+    """
+    text = " ".join(lines)
+    kinds = [unicodedata.name(ch, "").split(" ")[0] for ch in text if ch.isalpha()]
+    others = [kind for kind in kinds if kind not in LATIN]
+    if len(others) >= MIN_LETTERS and len(others) > letters * len(kinds):
+        return f"{len(others)} of {len(kinds)} letters are {max(set(others), key=others.count).title()}"
+    # Single letters and parts of formulas, such as x, y, z and Na3PO4, are no words.
+    words = [word.casefold() for word in re.findall(r"\w+", text) if len(word) > 1 and _LETTERS.fullmatch(word)]
+    english = sum(word in SMALL_WORDS["English"] for word in words)
+    for language, small in SMALL_WORDS.items():
+        if language == "English":
+            continue
+        matches = [word for word in words if word in small]
+        if len(matches) >= MIN_WORDS and len(set(matches)) >= 2 and len(matches) > 2 * english:
+            some = sorted(set(matches))
+            return f"{language} words: {', '.join(some[:5])}" + (" …" if len(some) > 5 else "")
+    return None
+
 
 WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 VAGUE = frozenset((Path(__file__).parent / "vague_words.txt").read_text(encoding="utf-8").split())

@@ -31,8 +31,8 @@ In this order: met by the reference and no longer by some corruption; there is a
 there was nothing to test it on.
 """
 Passes = Literal["passes", "fails", "undecided"]
-WordRules = Callable[[str], Sequence[tuple[str, str]]]
-"""A function from a criterion's wording to its faults, each a kind and a sentence."""
+WordRules = Callable[[str, Criterion], Sequence[tuple[str, str]]]
+"""A function from a question's id and a criterion to the faults of its wording, each a kind and a sentence."""
 MARKS, WORDS = "marks", "words"
 
 
@@ -185,7 +185,7 @@ def make_proof(
             common = (criterion.id, criterion.text) in shared
             if not telling:
                 met = {kind: yes for kind, yes in met.items() if kind != UNSEEN}
-            wrong_words = () if common else words(criterion.text)
+            wrong_words = () if common else words(question.id, criterion)
             criteria.append(_proved(question, criterion, common, met, again, some, wrong_words))
         kinds = {trial.trial.kind for trial in some if trial.marks}
         passes[question.id] = {kind: _passes(_met(some, each).get(kind) for each in own) for kind in kinds}

@@ -1,4 +1,4 @@
-"""Commands that build exams: build list, new, run, status, review, export."""
+"""Commands that build exams: build list, check, new, run, status, review, export."""
 
 from __future__ import annotations
 
@@ -62,9 +62,20 @@ def list_command(store: str, form: str) -> None:
         say(f"build {build.name}: recipe {build.recipe}")
 
 
+@build_command.command("check")
+@click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+def check_command(recipe: Path) -> None:
+    """Check your own recipe: its steps, replies, rules and prompts. Problems are shown with their lines."""
+    from ..build.recipe import check_recipe
+
+    checked = check_recipe(recipe)
+    steps = ", ".join(entry.name for entry in checked.entries)
+    say(f"{checked.name} makes exams of the kind {checked.exam}: {steps}")
+
+
 @build_command.command("new")
 @click.argument("name")
-@click.option("--recipe", required=True, metavar="NAME|EXAM=FOLDER", help="See `limner build list`.")
+@click.option("--recipe", required=True, metavar="NAME|FILE", help="A recipe of `limner build list`, or your own file.")
 @build_settings
 @options.store
 def new_command(name: str, recipe: str, settings: tuple[str, ...], roles: tuple[str, ...], prompts: Path | None,
@@ -96,7 +107,8 @@ def run_command(name: str, **given: Any) -> None:
     A step with new settings, another model or other prompts processes its items again; other steps do only what
     changes for them. --dry-run shows what it would cost at most.
     """
-    from ..build.engine import Spending, build_estimate, empty_sources
+    from ..build.engine import Spending
+    from ..build.estimate import build_estimate, empty_sources
     from ..build.open import change_build, with_models
     from ..build.records import load_build
     from ..core import settings
@@ -112,8 +124,8 @@ def run_command(name: str, **given: Any) -> None:
         change |= {"roles": options.parse_pairs(given["roles"], "-S"), "keep": not given["dry_run"]}
         builder = with_models(change_build(store, load_build(store, name), **change), loaded)
         if given["dry_run"]:
-            estimates = build_estimate(builder, loaded)
-            for place in empty_sources(builder):
+            estimates = build_estimate(builder, loaded, given["until"])
+            for place in empty_sources(builder, builder.look(given["until"])[0]):
                 hint = f"run `limner build run {name} --until {place}` to estimate the later steps"
                 say(f"note: step {place} has no items yet; {hint}", err=True)
             items = max((estimate.steps for estimate in estimates), default=0)
@@ -207,7 +219,7 @@ def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[st
         if to is not None:
             say(f"{write_review(builder, to, people[0])} items wait for {people[0]}, in {to}")
         elif source is not None:
-            count = read_review(opened, name, source, people[0])
+            count = read_review(builder, source, people[0])
             say(f"{count} reviews by {people[0]} stored; `limner build run {name}` applies them")
 
 
@@ -243,6 +255,8 @@ def export_command(name: str, folder: Path, licence: str, version: str, pass_on:
     with open_store(store) as opened:
         exported = export(open_build(opened, name), folder, licence=licence, version=version, pass_on=pass_on)
     say(f"{exported.questions} questions and {exported.pictures} pictures are now in {folder}")
+    if exported.texts:
+        say(f"{exported.texts} texts may not be passed on: the questions point to their sources instead")
     if exported.withheld:
         say(f"{exported.withheld} pictures may not be passed on: {folder / 'recover.csv'} lists their sources")
     say(f"    limner exam check {folder / 'exam.toml'}")

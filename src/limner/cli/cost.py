@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -124,6 +125,8 @@ def models_command(context: click.Context, find: str | None, gone: bool, form: s
     from ..report.tables.render import show
 
     loaded, day = settings.load(), catalogue.today()
+    if hint := catalogue.age_hint(loaded.models, loaded.painters, day):
+        say(hint, err=True)
     rows = chosen_models(loaded, find, gone, day)
     if not rows:
         raise UsageError("no such model; `limner models` lists all known models")
@@ -131,18 +134,34 @@ def models_command(context: click.Context, find: str | None, gone: bool, form: s
 
 
 @models_command.command("update")
-@click.argument("source", metavar="FILE|URL|SERVICE")
-def update_command(source: str) -> None:
+@click.argument("source", metavar="[FILE|URL|SERVICE]", required=False)
+@click.option("--trust", is_flag=True, help="Let LiteLLM's cost map override facts that Limner has confirmed.")
+@click.option("--yes", is_flag=True, help="Keep the facts of a cost map without asking.")
+def update_command(source: str | None, trust: bool, yes: bool) -> None:
     """Update the facts about models, without waiting for a new version of Limner.
 
-    FILE or URL is a catalogue: TOML or JSON with the fields of limner.toml. SERVICE is a service that lists its models
-    with their shutdown dates, such as openai. The facts are stored in your configuration folder.
+    Without an argument, prices come from LiteLLM's cost map; you see what would change before it is kept. FILE or URL
+    is such a cost map, or a catalogue: TOML or JSON with the fields of limner.toml. SERVICE is a service that lists its
+    models with their shutdown dates, such as openai. The facts are stored in your configuration folder.
     """
     from ..core import catalogue, settings
-    from ..models.refresh import update
+    from ..models.cost_map import ADDRESS
+    from ..models.refresh import read_update
 
-    changes = update(source, settings.load())
-    for change in changes:
+    update = read_update(source or ADDRESS, settings.load(), trust=trust)
+    for change in update.changes:
         say(str(change))
-    where = f"; stored in {catalogue.refreshed_file()}" if changes else ""
-    say(f"{len(changes)} new {'fact' if len(changes) == 1 else 'facts'}{where}")
+    if update.left_out:
+        say(f"{update.left_out} differ from facts that Limner has confirmed and are left out; --trust takes them")
+    count = len(update.changes)
+    facts = f"{count} new {'fact' if count == 1 else 'facts'}"
+    if count and update.gathered and not yes and not _agreed(facts):
+        say(f"{facts}; not stored: add --yes to store them")
+        return
+    update.keep()
+    say(f"{facts}; stored in {catalogue.refreshed_file()}" if count else facts)
+
+
+def _agreed(facts: str) -> bool:
+    """Ask whether to keep facts; without a terminal nobody agrees."""
+    return sys.stdin.isatty() and click.confirm(f"Store {facts}?")

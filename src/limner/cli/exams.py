@@ -14,8 +14,12 @@ from .say import say, say_failures
 
 if TYPE_CHECKING:
     from ..certify.certification import ProofRun
+    from ..core.marks import Criterion
     from ..running.progress import Progress
     from ..store import Store
+
+SHOWN_LINTS = 20
+"""The most criteria to look at that `exam check` lists."""
 
 
 @click.command("exams")
@@ -119,12 +123,18 @@ def prove(exam: str, **given: Any) -> None:
 
 def _carry_out(run: ProofRun, store: Store, form: str, given: dict[str, Any]) -> list[Progress]:
     from ..build.criterion_words import criterion_faults
+    from ..build.lint import lint_exam
     from ..report.tables.certificates import proof_tables
     from ..report.tables.render import show
 
     how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
+    lints = lint_exam(run.found.exam, run.found.protocol)
+
+    def words(question: str, criterion: Criterion) -> list[tuple[str, str]]:
+        return [*criterion_faults(criterion.text), *lints.get((question, criterion.id), ())]
+
     with running.show_progress() as watch:
-        proof, progress = run.prove(criterion_faults, watch=watch, **how)
+        proof, progress = run.prove(words, watch=watch, **how)
     body = run.told(proof, given["seed"])
     show(form, lambda: proof_tables(body), body=lambda: body)
     if given["output"] is not None:
@@ -245,10 +255,18 @@ def check(exam: str, data: Path | None) -> None:
     """Read an exam's data and list all problems, with file, line and id."""
     from collections import Counter
 
+    from ..build.lint import lint_exam
     from ..exams import kind, read, resolve
 
     loaded = read(resolve(exam, data))
-    say(f"{loaded.name}: {len(loaded.questions)} questions, all well-formed")
+    lints = lint_exam(loaded, kind(loaded.kind).protocol)
+    said = f"{len(lints)} criteria to look at" if lints else "all well-formed"
+    say(f"{loaded.name}: {len(loaded.questions)} questions, {said}")
+    for (question, criterion), reasons in list(lints.items())[:SHOWN_LINTS]:
+        for word, detail in reasons:
+            say(f"    {question}, {criterion}: {word}: {detail}")
+    if len(lints) > SHOWN_LINTS:
+        say(f"    … and {len(lints) - SHOWN_LINTS} more")
     for tag in kind(loaded.kind).protocol.breakdowns:
         counts = Counter(question.tags.get(tag, "(none)") for question in loaded.questions)
         shown = ", ".join(f"{value} {count}" for value, count in counts.most_common(12))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from . import STORE, complete
+from .say import say
 
 if TYPE_CHECKING:
     from ..api import Asking
@@ -88,7 +89,7 @@ ALL = "limner.help_all"
 def _show_all(ctx: click.Context, param: click.Parameter, given: bool) -> None:
     if given:
         ctx.meta[ALL] = True
-        click.echo(ctx.get_help())
+        say(ctx.get_help())
         ctx.exit()
 
 

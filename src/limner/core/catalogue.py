@@ -17,6 +17,8 @@ from .schema import StrictModel
 MODELS_FILE = Path(__file__).parent / "models.toml"
 ENDING_DAYS = 90
 """The number of days before a model's shutdown from which users are warned."""
+OLD_DAYS = 60
+"""The number of days after which users are told the age of the catalogue."""
 FOLDER_VARIABLE, DAY_VARIABLE = "LIMNER_CONFIG", "LIMNER_TODAY"
 State = Literal["gone", "ending", "current"]
 
@@ -137,6 +139,20 @@ def today() -> date:
         return date.fromisoformat(word) if word else date.today()
     except ValueError as error:
         raise UsageError(f"{DAY_VARIABLE}={word} is not a day; write it as 2026-11-16") from error
+
+
+def age_hint(models: Mapping[str, ModelFacts], painters: Mapping[str, PainterFacts], day: date) -> str | None:
+    """Return a hint at the age of the newest price if it is over `OLD_DAYS`; None if it is not.
+
+    >>> age_hint({"a": ModelFacts(priced_on="2026-01-01")}, {}, date(2026, 4, 1))
+    'the prices are of 2026-01-01, 90 days ago; `limner models update` fetches newer ones'
+    """
+    dates = [*(facts.priced_on for facts in models.values()), *(facts.priced_on for facts in painters.values())]
+    days = [each for each in dates if each]
+    age = (day - date.fromisoformat(max(days))).days if days else 0
+    if age <= OLD_DAYS:
+        return None
+    return f"the prices are of {max(days)}, {age} days ago; `limner models update` fetches newer ones"
 
 
 def state_of(facts: ModelFacts, day: date) -> State:

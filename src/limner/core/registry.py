@@ -20,7 +20,6 @@ from .errors import UsageError
 OWN_PACKAGE = "limner"
 MODULE_GROUPS = {
     "limner.services": ("limner.painters.services", "SERVICE"),
-    "limner.steps": ("limner.build.steps", "STEP"),
 }
 """Group -> a package of Limner and the name of the object that each of its modules registers."""
 T = TypeVar("T")

@@ -60,8 +60,6 @@ ExamWriter = Callable[[Path, Sequence[Mapping[str, Any]], Callable[[str, str], N
 Its arguments are the folder, the items (their fields, with the id as ``item``), and a function that saves a picture by
 content hash and path inside the folder. It returns the ids of the questions made from each item.
 """
-DraftReader = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""A function that turns a model's draft or a reviewer's change into fields of a build item; raises `Unreadable`."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,6 @@ class Kind(Generic[R]):
         studies: A folder with designs of human studies, one ``NAME.toml`` each; see `limner.study.design`.
         recipe: A folder with the steps for building such an exam; see `limner.build.recipe`.
         write: The counterpart of `read`: writes the items of a build into a folder; see `ExamWriter`.
-        drafts: The exam's own readers of drafts in a build, such as of a ``graph``, by name.
     """
 
     name: str
@@ -108,7 +105,6 @@ class Kind(Generic[R]):
     studies: Path | None = None
     recipe: Path | None = None
     write: ExamWriter | None = None
-    drafts: Mapping[str, DraftReader] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, plot in self.plots.items():
@@ -119,16 +115,6 @@ class Kind(Generic[R]):
     def about(self) -> str:
         """A one-line description."""
         return self.title
-
-    def draft_reader(self, name: str) -> DraftReader:
-        """Return the reader of drafts with this name.
-
-        Raises:
-            UsageError: The exam has no such reader.
-        """
-        if name not in self.drafts:
-            raise UsageError(f"{self.name} reads no drafted {name}; it reads: {', '.join(self.drafts) or 'none'}")
-        return self.drafts[name]
 
     def load_prompts(self, own: Path | None = None) -> Prompts:
         """Return the shipped templates, overridden by the user's wording."""

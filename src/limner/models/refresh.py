@@ -1,4 +1,4 @@
-"""Updates of the model catalogue from a file, an address, or a service's own list of models."""
+"""Updates of the model catalogue from LiteLLM's cost map, a file, an address, or a service's list of models."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from ..core.json_text import parse_json
 from ..core.loops import run_to_end
 from ..core.schema import first_error
 from ..core.settings import Provider, Settings
+from .cost_map import accepted, is_cost_map, read_cost_map
 
-MOST_BYTES = 4 * 2**20
+MOST_BYTES = 16 * 2**20
 KINDS: dict[str, type[ModelFacts] | type[PainterFacts]] = {"models": ModelFacts, "painters": PainterFacts}
 Rows = dict[str, dict[str, dict[str, Any]]]
 
@@ -42,52 +43,85 @@ class Change:
         return f"{self.name}: {self.field} is {self.after}{was}"
 
 
-def update(source: str, settings: Settings) -> list[Change]:
-    """Apply a source to the catalogue in the user's configuration folder; return what changed.
+@dataclass(frozen=True)
+class Update:
+    """An update that was read and not yet kept.
+
+    Attributes:
+        rows: The facts to keep, by kind and name.
+        changes: Those that differ from what is known.
+        left_out: The number of facts left out, because Limner has confirmed others.
+        gathered: Whether third parties gathered the facts, so that users should look at them first.
+    """
+
+    rows: Rows
+    changes: list[Change]
+    left_out: int = 0
+    gathered: bool = False
+
+    def keep(self) -> None:
+        """Store the facts in the user's configuration folder."""
+        if self.changes:
+            _keep(self.rows)
+
+
+def read_update(source: str, settings: Settings, *, trust: bool = False) -> Update:
+    """Return what a source would change in the catalogue.
 
     Args:
-        source: The file or address of a catalogue (TOML or JSON), or the name of a service that lists its models.
+        source: The file or address of a catalogue (TOML or JSON) or a cost map, or the name of a service that lists
+            its models.
         settings: The current settings.
+        trust: Whether a cost map overrides facts that Limner has confirmed.
 
     Raises:
         UsageError: The source does not exist, or does not answer.
         DataError: It is not a catalogue.
     """
-    rows = _rows(source, settings)
-    changes = _changes(rows, settings)
-    if changes:
-        _keep(rows)
-    return changes
-
-
-def _rows(source: str, settings: Settings) -> Rows:
     if source in settings.providers:
-        return _listed(source, settings.providers[source])
+        rows = _listed(source, settings.providers[source])
+        return Update(rows, _changes(rows, settings))
+    body = _parsed(_fetched(source, settings), source)
+    if not is_cost_map(body):
+        rows = read(body, source)
+        return Update(rows, _changes(rows, settings))
+    found = read_cost_map(body, settings.providers, source)
+    taken, left_out = accepted(found, settings.models, catalogue.today(), trust=trust)
+    rows = {"models": taken}
+    return Update(rows, _changes(rows, settings), left_out, gathered=True)
+
+
+def _fetched(source: str, settings: Settings) -> bytes:
     if source.startswith(("http://", "https://")):
         try:
-            return read(run_to_end(download(source, MOST_BYTES)), source)
+            return run_to_end(download(source, MOST_BYTES))
         except Fault as fault:
-            raise UsageError(f"the catalogue cannot be fetched: {fault.detail}") from fault
+            hint = catalogue.age_hint(settings.models, settings.painters, catalogue.today())
+            age = f"; {hint}" if hint else ""
+            raise UsageError(f"the catalogue cannot be fetched: {fault.detail}{age}") from fault
     path = Path(source)
     if not path.is_file():
         services = ", ".join(sorted(settings.providers))
         raise UsageError(f"{source} is not a file, an address or a service; the services are: {services}")
     if path.stat().st_size > MOST_BYTES:
         raise DataError(f"is over {MOST_BYTES:,} bytes", file=path)
-    return read(path.read_bytes(), str(path))
+    return path.read_bytes()
 
 
-def read(data: bytes, source: str) -> Rows:
+def _parsed(data: bytes, source: str) -> Any:
+    try:
+        text = data.decode("utf-8")
+        return parse_json(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is neither TOML nor JSON: {error}", file=source) from error
+
+
+def read(body: Any, source: str) -> Rows:
     """Return the rows of a catalogue, every one checked.
 
     Raises:
-        DataError: It is neither TOML nor JSON, or a row does not fit.
+        DataError: A row does not fit.
     """
-    try:
-        text = data.decode("utf-8")
-        body = parse_json(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"is neither TOML nor JSON: {error}", file=source) from error
     rows: Rows = {}
     for kind, facts in KINDS.items():
         section = body.get(kind, {}) if isinstance(body, dict) else None

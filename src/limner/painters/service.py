@@ -171,7 +171,12 @@ class ApiPainter(ABC):
 
     def seed(self, request: PaintRequest) -> dict[str, int]:
         """Return the seed as a field of the body, if the service takes one."""
-        return {"seed": request.seed} if self.provider.seeds else {}
+        return {"seed": request.seed} if self.seeded else {}
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the model accepts a seed; if not, the next drawing of a question is a repeated request."""
+        return self.provider.seeds
 
     def check(self) -> None:
         """Check that the service's key is set.
@@ -202,7 +207,7 @@ class ApiPainter(ABC):
         body = self.request_body(request)
         cut = {PROMPT_CUT: {"sent": length, "read": limit}} if beyond == "cut" else {}
         # If the service takes no seed, another seed means repeating the same request.
-        repeat = 0 if self.provider.seeds else request.seed
+        repeat = 0 if self.seeded else request.seed
         call, keeper = Request("paint", self.target, body, repeat), ImageKeeper(self._blobs)
 
         async def perform(attempt: Attempt) -> Result:

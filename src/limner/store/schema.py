@@ -411,6 +411,8 @@ build_reviews = Table(
     Column("body", JSON),
     Column("comment", Text),
     Column("created", Float, nullable=False),
+    # The state that was judged, so that a later change of the item does not undo the review.
+    Column("state", JSON),
     Index("build_reviews_by_item", "build", "item"),
 )
 LOCK = int.from_bytes(b"limner")

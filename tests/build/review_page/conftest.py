@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from limner.build.base import STEPS
+from limner.build.recipe import STEPS
 from limner.build.review_page import review_app
 from limner.core.redaction import csrf_token
 from limner.serve.base import CSRF
 from limner.store import Store
 from limner.store.store import open_store
-from tests.build.review_page.desk import TOKENS, prepare, steps
+from tests.build.review_page.desk import MADE, TOKENS, prepare
 
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setattr(STEPS, "get", steps(STEPS.get))
+    monkeypatch.setitem(STEPS, "t-made", MADE)
     with open_store(str(tmp_path / "store"), create=True) as opened:
         prepare(opened, tmp_path)
         yield opened

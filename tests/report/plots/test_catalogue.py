@@ -72,7 +72,7 @@ def _height(path: Path) -> float:
 @pytest.mark.parametrize(
     ("name", "file", "width", "message"),
     [
-        ("nonsense", "a.svg", "double", "no plot 'nonsense'; available: categories, heatmap"),
+        ("nonsense", "a.svg", "double", "no plot 'nonsense'; available: overall, difference"),
         ("heatmap", "a.jpg", "double", "must end in one of svg, pdf, png"),
         ("heatmap", "a.svg", "triple", "no width 'triple'; available: single, double"),
     ],

@@ -39,6 +39,7 @@ def _painter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(DiffusersPainter, "paint", paint)
     monkeypatch.setattr(DiffusersPainter, "check", lambda self: None)
+    monkeypatch.setattr(DiffusersPainter, "token_counter", lambda self: None)
 
 
 def asked(*painters: str, **more: Any) -> Reproduction:

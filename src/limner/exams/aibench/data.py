@@ -186,7 +186,8 @@ def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str,
 def _id(item: Mapping[str, Any]) -> str:
     """Return an item's id in the release's form: venue, slash, paper."""
     id, venue = str(item["item"]), str(item.get("venue") or "")
-    return id if "/" in id or not venue else f"{re.sub(r'[^A-Za-z0-9._-]+', '_', venue)}/{id}"
+    paper = id.rpartition("/")[2]
+    return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', venue)}/{paper}" if venue else id
 
 
 def _write_constants(file: Path, questions: Sequence[dict[str, Any]]) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from .. import Kind
 from .analysis import PLOTS
 from .data import GraphRubric, read, write
-from .draft import read_graph
 from .graph_view import view
 from .protocol import Mmmg
 from .results import read_results
@@ -35,5 +34,4 @@ MMMG = Kind(
     view=view,
     recipe=_HERE / "recipe",
     write=write,
-    drafts={"graph": read_graph},
 )

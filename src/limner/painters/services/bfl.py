@@ -17,8 +17,10 @@ EDITING = {"flux-2-klein": 4, "flux-2": 8, "flux-kontext": 4}
 """The most pictures that a model can start from, by the beginning of its name; others draw only from text."""
 CREDIT = 0.01
 """Dollars in one of the service's credits."""
-PASSED_ON = ("safety_tolerance", "steps", "guidance", "raw")
+PASSED_ON = ("safety_tolerance", "steps", "guidance", "raw", "resolution")
 """Options that not every model accepts, sent only if given."""
+PLAIN = "flux-3-"
+"""The beginning of the names of models that take neither a seed nor the format of the image."""
 FAILED_STATES: dict[str, Kind] = {
     "Request Moderated": "refusal",
     "Content Moderated": "refusal",
@@ -37,9 +39,15 @@ class BflPainter(JobPainter):
         """Return the most pictures that this model can start from."""
         return next((most for start, most in EDITING.items() if model.startswith(start)), 0)
 
+    @property
+    def seeded(self) -> bool:
+        """Whether this model accepts a seed."""
+        return super().seeded and not self.model.startswith(PLAIN)
+
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """Return the request body; images are lossless unless the options say otherwise."""
-        body: dict[str, Any] = {"prompt": request.prompt, "output_format": self.given.get("output_format", "png")}
+        """Return the request body; images are lossless unless the options or the model say otherwise."""
+        usual = {} if self.model.startswith(PLAIN) else {"output_format": "png"}
+        body: dict[str, Any] = {"prompt": request.prompt} | usual | self.options_of(["output_format"])
         body |= self.options_of(PASSED_ON) | self.seed(request) | _size_fields(self.size(request), self.target)
         return body | {
             f"input_image_{n}" if n > 1 else "input_image": p for n, p in enumerate(self.pictures(request), 1)

@@ -39,9 +39,12 @@ def endpoint_of(model: str) -> str:
 
 
 class DashScopePainter(JobPainter):
-    """A Wan or Qwen-Image model; its options are ``size``, ``negative_prompt``, ``watermark`` and ``endpoint``."""
+    """A Wan or Qwen-Image model.
 
-    known = frozenset({"size", "negative_prompt", "watermark", "endpoint"})
+    Its options are ``size``, ``negative_prompt``, ``watermark``, ``endpoint`` and ``prompt_extend_mode``.
+    """
+
+    known = frozenset({"size", "negative_prompt", "watermark", "endpoint", "prompt_extend_mode"})
 
     def pictures_taken(self, model: str) -> int:
         """Return the most pictures that this model can start from; jobs by prompt accept none."""

@@ -201,6 +201,11 @@ REASONS = {
     "general": "does not say what is to be seen",
     "always-true": "whatever is drawn meets it",
     "invisible": "no picture can show it",
+    "repeated": "another criterion of the question is the same",
+    "reworded": "another criterion of the question asks the same",
+    "not-yes-no": "yes or no does not answer it",
+    "polarity": "a right picture gets the answer no",
+    "negated": "asks whether something is absent",
 }
 
 

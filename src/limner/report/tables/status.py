@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...build.flow import StepCount
-from ...build.recipe import BuildRecipe
+from ...build.recipe import BuildRecipe, PaperCount, RecipeStep
 from ...exams import SAMPLE, SHIPPED, kind, read, resolve
 from ...exams.key import OCR_PAINTERS, PAINTERS
 from ...judges.key import count_agreement
@@ -45,15 +45,20 @@ def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -
     printed = " → ".join(f"{mile.items:,} {mile.said}" for mile in recipe.paper)
     notes = [f"the paper: {printed}"] if printed else []
     mine = " → ".join(
-        f"{count.miles.get(mile.said, count.kept + count.made):,} {mile.said}"
+        f"{count.miles.get(mile.said, count.kept + count.made):,} {_said(place, mile)}"
         for mile in recipe.paper
-        for count in counts
+        for place, count in zip(recipe.places, counts, strict=True)
         if count.place == mile.after
     )
     if mine:
         notes.append(f"this build: {mine}")
     heads = ["step", "in", "out", "paper", "dollars", "why not"]
     return simple_table(f"build {build}, recipe {recipe.name}: {recipe.title}", heads, rows, notes, prose=["why not"])
+
+
+def _said(place: RecipeStep, mile: PaperCount) -> str:
+    """Return the paper's words for a count; items that nobody reviewed are not called reviewed."""
+    return "not reviewed" if place.step.reviewed and not getattr(place.settings, "reviewers", 0) else mile.said
 
 
 def studies_table(studies: Sequence[Study]) -> Table:

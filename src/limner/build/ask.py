@@ -1,0 +1,266 @@
+"""The step `ask`: a model is asked about an item; its declared reply is read, judged by rules and stored in fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ..core.asks import Contract, Part, Picture, Text, Unreadable
+from ..core.errors import UsageError
+from ..core.json_text import loads
+from ..core.schema import StrictModel
+from ..core.vocabulary import ReplyField, Rule, apply_rules, describe_fields, example_reply, read_reply, value_at
+from .base import WARNINGS, BuildItem, BuildStep, Code, StepContext, Use, add_warnings, judge, raise_outcome
+from .lint import LintSettings, lint_entries
+
+Reader = Callable[[str, Mapping[str, Any], Mapping[str, Any], Path], Mapping[str, Any]]
+"""A reader of a recipe's own code: reply, item, the step's `values` and the recipe's folder -> fields; may raise
+`Unreadable`."""
+
+
+class Fill(StrictModel):
+    """The text for one field of a prompt.
+
+    Attributes:
+        field: A field of the item; or `value`, one of the step's values or limits of lint; or `list`, one of its
+            lists; or `template`, another prompt; or `reply`, a list of the reply's ``fields`` or an ``example`` of it.
+        part: The group of the reply to list, if not all of it; the field with the ``choices``, or the list with the
+            ``most`` entries.
+        form: The form of a list.
+        each: The form of each entry, with the names of its fields in braces.
+        limit: The most characters.
+        empty: The text if there is none.
+    """
+
+    field: str = ""
+    value: str = ""
+    list: str = ""
+    template: str = ""
+    reply: Literal["", "fields", "example", "choices", "most"] = ""
+    part: str = ""
+    form: Literal["lines", "bullets", "numbers", "commas", "json"] = "lines"
+    each: str = ""
+    limit: int = Field(default=0, ge=0)
+    empty: str = "(none)"
+
+
+class ListSource(StrictModel):
+    """A list for choices and counts: a field of all items of a sort, or, without a sort, entries of the item."""
+
+    sort: str = ""
+    field: str
+
+
+class Picked(StrictModel):
+    """Entries of a list of the item that the reply answers in one way.
+
+    Attributes:
+        entries: The field with the list; `part` is the field of each entry to keep, the whole entry if empty.
+        where: The reply's list with one answer for each entry.
+        equals: The answer of the entries to keep.
+    """
+
+    entries: str
+    part: str = ""
+    where: str
+    equals: bool | str | int
+
+
+class AskSettings(StrictModel):
+    """The declaration of what is asked, shown, read and stored.
+
+    Attributes:
+        sort: The sort of items it is asked about; `where` limits it to items with these values.
+        role: Who is asked; with `optional`, the step is skipped if nobody has the role.
+        prompt: The template; `fill` has the texts for its fields, a name standing for a field of the item.
+        values: Numbers and words for `fill` and `read`.
+        pictures: Fields with pictures to show, before the text with `pictures_first`.
+        max_side: Pixels of the longer side of a picture.
+        lists: Lists for choices and counts, by name.
+        reply: The fields of the reply; or `read`, a function of the recipe's own code that reads it, from the
+            item's fields in `reads`.
+        lint: The rules of wording that a question in the reply must pass.
+        rules: The rules on reply and item; the reply's fields come first.
+        save: Field of the item -> field of the reply; all under their own names if it is missing.
+        into: A field for the whole reply instead.
+        tokens: The usual length of a reply, for estimates.
+    """
+
+    sort: str = "image"
+    role: str
+    optional: bool = False
+    prompt: str
+    where: dict[str, str | int | bool] = Field(default_factory=dict)
+    fill: dict[str, Fill | str] = Field(default_factory=dict)
+    values: dict[str, Any] = Field(default_factory=dict)
+    pictures: tuple[str, ...] = ()
+    pictures_first: bool = False
+    max_side: int = Field(default=1536, ge=64)
+    lists: dict[str, ListSource | str] = Field(default_factory=dict)
+    reply: dict[str, ReplyField] = Field(default_factory=dict)
+    read: str = ""
+    reads: tuple[str, ...] = ()
+    lint: LintSettings | None = None
+    rules: tuple[Rule, ...] = ()
+    save: dict[str, str | Picked] | None = None
+    into: str = ""
+    tokens: int = Field(default=300, ge=1)
+
+    def item_lists(self) -> dict[str, ListSource]:
+        """Return the lists with the short form written out."""
+        return {
+            name: ListSource(field=source) if isinstance(source, str) else source for name, source in self.lists.items()
+        }
+
+    def filled(self) -> dict[str, Fill]:
+        """Return the texts of a prompt's fields with the short form written out."""
+        return {name: Fill(field=fill) if isinstance(fill, str) else fill for name, fill in self.fill.items()}
+
+    def saved(self) -> dict[str, str | Picked]:
+        """Return where each field of the reply goes."""
+        return self.save if self.save is not None else {name: name for name in self.reply}
+
+
+async def _ask(item: BuildItem, context: StepContext, read: Reader | None) -> BuildItem:
+    how: AskSettings = context.settings
+    absent = how.optional and how.role not in context.models
+    if absent or any(item.body.get(name) != value for name, value in how.where.items()):
+        return item
+    lists = _lists(item, context)
+    fields = {name: _text(fill, item, context, lists) for name, fill in how.filled().items()}
+    words = Text(context.prompts.fill(how.prompt, **fields))
+    pictures: list[Part] = [Picture(item.body[name], how.max_side) for name in how.pictures]
+    shown = [*pictures, words] if how.pictures_first else [words, *pictures]
+
+    def parse(reply: str) -> Mapping[str, Any]:
+        values = (
+            read_reply(how.reply, loads(reply), lists)
+            if read is None
+            else read(reply, item.body, how.values, context.folder)
+        )
+        if how.lint is not None and (errors := lint_entries(how.lint, {**item.body, **values})[0]):
+            raise Unreadable("; ".join(map(str, errors[:6])))
+        for outcome in apply_rules([rule for rule in how.rules if rule.again], {**item.body, **values}):
+            raise_outcome(outcome)
+        return values
+
+    values = await context.ask(how.role, item, shown, Contract(parse, heavy=read is not None))
+    return _stored(item, values, how)
+
+
+def _stored(item: BuildItem, values: Mapping[str, Any], how: AskSettings) -> BuildItem:
+    new: dict[str, Any] = {how.into: dict(values)} if how.into else {}
+    for name, source in (how.saved() if how.reply or how.save is not None else dict.fromkeys(values)).items():
+        if isinstance(source, Picked):
+            new[name] = _picked(item, values, source)
+        elif not how.into or how.save is not None:
+            new[name] = value_at(values, source or name)
+    told = [str(warning) for warning in new.pop(WARNINGS, ())]
+    judged = judge([rule for rule in how.rules if not rule.again], item.having(**{**values, **new}))
+    kept = item.having(**new)
+    return add_warnings(kept, [*judged.body.get(WARNINGS, ())[len(item.body.get(WARNINGS, ())) :], *told])
+
+
+def _picked(item: BuildItem, values: Mapping[str, Any], source: Picked) -> list[Any]:
+    pairs = zip(item.body[source.entries], value_at(values, source.where), strict=True)
+    return [
+        value_at(entry, source.part) if source.part else entry for entry, answer in pairs if answer == source.equals
+    ]
+
+
+def _lists(item: BuildItem, context: StepContext) -> dict[str, list[str]]:
+    lists = {}
+    for name, source in context.settings.item_lists().items():
+        if source.sort:
+            lists[name] = [str(value_at(other.body, source.field)) for other in context.beside]
+            if not lists[name]:
+                raise UsageError(
+                    f"step {context.place}: there are no items of the sort {source.sort}; "
+                    f"see `limner build status {context.build}`"
+                )
+        else:
+            lists[name] = list(value_at(item.body, source.field) or ())
+    return lists
+
+
+def _text(fill: Fill, item: BuildItem, context: StepContext, lists: Mapping[str, Sequence[str]]) -> str:
+    how: AskSettings = context.settings
+    if fill.template:
+        return context.prompts.text(fill.template)
+    if fill.reply == "choices":
+        return ", ".join(how.reply[fill.part].among)
+    if fill.reply == "most":
+        return str(how.reply[fill.part].most)
+    if fill.reply:
+        fields = how.reply[fill.part].fields if fill.part else how.reply
+        if fill.reply == "fields":
+            return describe_fields(fields)
+        return json.dumps(example_reply(fields), ensure_ascii=False)
+    values = {**(how.lint.limits if how.lint else {}), **how.values}
+    value = lists[fill.list] if fill.list else values[fill.value] if fill.value else value_at(item.body, fill.field)
+    text = format_value(value, fill)
+    return (text[: fill.limit] if fill.limit else text) or fill.empty
+
+
+def format_value(value: Any, fill: Fill) -> str:
+    """Return a value as text for a prompt.
+
+    >>> format_value([{"a": 1}, {"a": 2}], Fill(field="x", form="numbers", each="{a} of 2"))
+    '1. 1 of 2\\n2. 2 of 2'
+    """
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:g}"
+    if fill.form == "json":
+        return json.dumps(value, indent=1, ensure_ascii=False)
+    if not isinstance(value, list | tuple):
+        return str(value)
+    entries = [_entry(entry, fill.each) for entry in value]
+    if fill.form == "commas":
+        return ", ".join(entries)
+    marks = {"bullets": "- {}", "numbers": "{n}. {}"}
+    return "\n".join(marks.get(fill.form, "{}").format(entry, n=n) for n, entry in enumerate(entries, 1))
+
+
+def _entry(entry: Any, each: str) -> str:
+    if not each or not isinstance(entry, Mapping):
+        return str(entry)
+    for name, value in entry.items():
+        each = each.replace(f"{{{name}}}", str(value))
+    return each
+
+
+def bind_ask(step: BuildStep, how: AskSettings, code: Code) -> BuildStep:
+    """Return the step that these settings declare."""
+    if how.read and how.read not in code:
+        raise UsageError(f"read: the recipe's code has no function {how.read!r}")
+    if bool(how.read) == bool(how.reply):
+        raise UsageError("declare the fields of the reply, under reply")
+    fills, sources = how.filled().values(), how.item_lists().values()
+    paths = [fill.field for fill in fills] + [source.field for source in sources if not source.sort]
+    own = {*how.reply, *(how.save or {}), how.into}
+    fields = {path.partition(".")[0] for path in (*paths, *how.pictures, *how.where, *how.reads) if path}
+    if not how.read:
+        fields |= {field for rule in how.rules for field in rule.fields() if field not in own}
+    fields |= {source.entries for source in how.saved().values() if isinstance(source, Picked)}
+    beside = next((source for source in sources if source.sort), None)
+    if how.read or any(rule.warn for rule in how.rules):
+        fields.add(WARNINGS)
+    templates = (how.prompt, *(fill.template for fill in fills if fill.template))
+    return replace(
+        step, roles=(how.role,), prompts=templates, reads=tuple(sorted(fields)), takes=how.sort,
+        makes=how.sort, beside=beside.sort if beside else "", beside_reads=(beside.field,) if beside else (),
+        each=partial(_ask, read=code[how.read] if how.read else None), optional=(how.role,) if how.optional else (),
+        use=(Use(how.role, how.prompt, how.tokens, len(how.pictures)),), bind=None,
+        writes=tuple(name for name in ((how.into,) if how.into else how.saved()) if name),
+    )  # fmt: skip
+
+
+ASK = BuildStep("ask", "asks a model about each item", AskSettings, bind=bind_ask)

@@ -1,1 +1,0 @@
-"""Papers in LaTeX: reading sources, joining them into one text, finding sections and figures."""

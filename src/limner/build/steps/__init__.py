@@ -1,1 +1,0 @@
-"""Steps of builds: each module is one, registered by its name and as its ``STEP``."""

@@ -1,0 +1,197 @@
+"""The own steps of WorldGenBench's recipe: regions, disciplines, and prompts for each of them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from ....build.base import BuildItem, BuildStep, Dropped, StepContext, Use
+from ....build.checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
+from ....build.wording import same_words
+from ....core.asks import Contract, Text, Unreadable
+from ....core.data_files import read_lines
+from ....core.errors import DataError, UsageError
+from ....core.json_text import loads
+from ....core.schema import StrictModel
+from ....core.vocabulary import ReplyField, read_reply
+
+TOPIC = "topic/"
+COLUMNS = ("code", "name", "continent")
+
+
+class Region(NamedTuple):
+    """A row of the table; `also` has the other continents of a transcontinental state."""
+
+    code: str
+    name: str
+    continent: str
+    also: tuple[str, ...]
+
+
+class RegionsSettings(StrictModel):
+    """The choice of regions.
+
+    Attributes:
+        file: A table with ``code``, ``name``, ``continent`` and ``also`` (further continents, with ``|`` between them);
+            the recipe's own is ISO 3166-1.
+        prompts: The number of prompts for each region; with 0, there are no regions.
+        continents: Only these continents; all if empty.
+        codes: Only these regions; all if empty.
+        transcontinental: The continent of a state on several continents: that of its ``capital`` (the column
+            ``continent``), ``each`` of them, or ``none``, which leaves the state out.
+    """
+
+    file: Path = Path("iso-3166-1.csv")
+    prompts: int = Field(default=3, ge=0, le=100)
+    continents: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    transcontinental: Literal["capital", "each", "none"] = "capital"
+
+
+def read_regions(file: Path) -> list[Region]:
+    """Return the rows of a table of regions.
+
+    Raises:
+        DataError: It cannot be read, lacks a column or a cell, or names a code twice.
+    """
+    reader = csv.DictReader(read_lines(file))
+    if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+        raise DataError(f"there is no column {missing[0]}; there must be: {', '.join(COLUMNS)}", file=file, line=1)
+    by_code: dict[str, Region] = {}
+    for number, row in enumerate(reader, 2):
+        code, name, continent = ((row.get(column) or "").strip() for column in COLUMNS)
+        if not (code and name and continent):
+            raise DataError(f"{', '.join(COLUMNS)} must all be there", file=file, line=number)
+        if code in by_code:
+            raise DataError(f"{code} stands there twice", file=file, line=number)
+        also = tuple(part.strip() for part in (row.get("also") or "").split("|") if part.strip())
+        by_code[code] = Region(code, name, continent, also)
+    return list(by_code.values())
+
+
+async def regions(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """Yield an item for every region."""
+    how: RegionsSettings = context.settings
+    if not how.prompts:
+        return
+    table = read_regions(context.folder / how.file)
+    for what, asked, names in (
+        ("continents", how.continents, {name for region in table for name in (region.continent, *region.also)}),
+        ("codes", how.codes, {region.code for region in table}),
+    ):
+        if unknown := sorted(set(asked) - names):
+            raise UsageError(f"step {context.place}: {what}: {how.file} has no {unknown[0]!r}")
+    for region in table:
+        if how.codes and region.code not in how.codes:
+            continue
+        id = f"{TOPIC}region/{region.code}"
+        if region.also and how.transcontinental == "none":
+            yield id, Dropped("transcontinental", f"{region.name}: {region.continent}, {', '.join(region.also)}")
+            continue
+        for continent in (region.continent, *(region.also if how.transcontinental == "each" else ())):
+            code = (
+                region.code
+                if continent == region.continent
+                else f"{region.code}-{''.join(w[0] for w in continent.split())}"
+            )
+            if not how.continents or continent in how.continents:
+                body = {"code": code, "name": region.name, "domain": "humanities", "wanted": how.prompts}
+                body |= {"continent": continent, "country": region.name}
+                yield BuildItem(f"{TOPIC}region/{code}", body, "topic")
+
+
+class DisciplinesSettings(StrictModel):
+    """The choice of disciplines.
+
+    Attributes:
+        names: Short name -> discipline.
+        prompts: The total number of prompts, distributed evenly, any remainder to the first ones; 0 for none.
+    """
+
+    names: dict[str, str] = Field(default_factory=dict)
+    prompts: int = Field(default=340, ge=0)
+
+
+async def disciplines(
+    items: Sequence[BuildItem], context: StepContext
+) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """Yield an item for every discipline."""
+    how: DisciplinesSettings = context.settings
+    for n, (code, name) in enumerate(how.names.items()):
+        wanted = how.prompts // len(how.names) + (n < how.prompts % len(how.names))
+        if wanted:
+            body = {"code": code, "name": name, "domain": "nature", "wanted": wanted, "discipline": name}
+            yield BuildItem(f"{TOPIC}discipline/{code}", body, "topic")
+
+
+_FINE = ({"item": "something", "explanation": "something"},)
+
+
+class TopicPromptsSettings(StrictModel):
+    """The settings of prompts.
+
+    Attributes:
+        batch: The most prompts in one call; earlier ones are listed, so that none is written twice.
+        limits: The limits of a prompt.
+    """
+
+    batch: int = Field(default=10, ge=1, le=50)
+    limits: ChecklistLimits = ChecklistLimits()
+
+
+async def topic_prompts(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model write prompts for a topic."""
+    how: TopicPromptsSettings = context.settings
+    place = item.body.get("continent")
+    prompts: list[str] = []
+    while len(prompts) < item.body["wanted"]:
+        many = min(how.batch, item.body["wanted"] - len(prompts))
+        fields = {"many": str(many), "words": str(how.limits.words), "topic": item.body["name"]}
+        fields["earlier"] = "\n".join(f"- {entry}" for entry in prompts) or "- (none)"
+        if place:
+            words = context.prompts.fill("region-prompts", continent=place, **fields)
+        else:
+            words = context.prompts.fill("discipline-prompts", **fields)
+        earlier = tuple(prompts)
+
+        def read(reply: str, many: int = many, earlier: tuple[str, ...] = earlier) -> list[str]:
+            return _read(reply, many, earlier, how.limits)
+
+        prompts += await context.ask(
+            "writer", item, [Text(words)], Contract(read), name=str(len(prompts) // how.batch + 1)
+        )
+    return item.having(prompts=prompts)
+
+
+def _read(reply: str, many: int, earlier: Sequence[str], limits: ChecklistLimits) -> list[str]:
+    fields = {"prompts": ReplyField(kind="list", least=many, most=many)}
+    answer: list[str] = read_reply(fields, loads(reply))["prompts"]
+    for n, prompt in enumerate(answer, 1):
+        wrong = [
+            entry
+            for entry in lint_checklist(prompt, _FINE, limits)
+            if not entry.point and entry.kind in CHECKLIST_ERRORS
+        ]
+        if wrong:
+            raise Unreadable(f"prompt {n}: {wrong[0]}")
+        if other := next((entry for entry in (*earlier, *answer[: n - 1]) if same_words(entry, prompt)), None):
+            raise Unreadable(f"prompt {n} is nearly the same as {other[:80]!r}")
+    return answer
+
+
+STEPS = {
+    "regions": BuildStep("regions", "takes countries and regions from a table", RegionsSettings, takes="topic",
+                         makes="topic", source=regions),
+    "disciplines": BuildStep("disciplines", "takes disciplines, and deals prompts out among them", DisciplinesSettings,
+                             takes="topic", makes="topic", source=disciplines),
+    "topic-prompts": BuildStep(
+        "topic-prompts", "writes prompts for each topic", TopicPromptsSettings, ("writer",),
+        ("region-prompts", "discipline-prompts"), ("name", "continent", "wanted"), takes="topic", makes="topic",
+        each=topic_prompts, use=(Use("writer", "region-prompts", 500),),
+    ),
+}  # fmt: skip
+"""The recipe's own steps, by name."""

@@ -1,0 +1,99 @@
+"""A user's own recipe without Python: the one of the documentation, checked, run, reviewed and exported."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from limner.build.engine import Spending
+from limner.build.export import export
+from limner.build.open import new_build, with_models
+from limner.build.recipe import check_recipe, recipes
+from limner.cli import limner
+from limner.core import settings
+from limner.core.errors import DataError
+from limner.store import Store
+from tests.build.scripted import Heard, Route, scripted, write_provider
+from tests.docs.blocks import ROOT, blocks
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "prompts").mkdir()
+    for block in blocks(ROOT / "docs" / "build.md"):
+        if name := block.notes.get("file"):
+            (tmp_path / name).write_text(block.text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "recipe.toml"
+
+
+def scenes(heard: Heard) -> Any:
+    craft = re.findall(r"craft: (.+?), in", heard.text)[0]
+    drawable = craft != "small talk"
+    if craft == "paper making" and not heard.turn:
+        return {"drawable": "yes", "reason": "It is.", "scenes": ["only one"]}
+    words = [f"Two masters of {craft} work in a yard in the year {year}." for year in (1700, 1800)]
+    return {"drawable": drawable, "reason": "It is said, not seen.", "scenes": words}
+
+
+def checklist(heard: Heard) -> Any:
+    items = (
+        "A furnace of clay stands behind the masters",
+        "Both wear leather aprons",
+        "The yard is paved with cobbles",
+    )
+    return {"checklist": [{"item": item, "explanation": "So it was done."} for item in items]}
+
+
+def test_recipe_of_the_page_makes_an_exam(recipe: Path, store: Store) -> None:
+    with scripted(Route("drawn at work", scenes), Route("three to ten facts", checklist)) as llm:
+        write_provider(recipe.parent, llm)
+        new = new_build(store, "crafts", "./recipe.toml", settings=["review.reviewers=0"], roles={"writer": "fake/llm"})
+        builder = with_models(new, settings.load())
+        assert builder.run(Spending(budget=1.0)).failed == 0
+        counts = {count.place: count for count in builder.look()[0]}
+        assert counts["write"].dropped == {"cannot be drawn": 1}
+        assert any('"scenes" has 1 entries; it must have 2 to 2' in heard.text for _, heard in llm.heard if heard.turn)
+        made = export(builder, recipe.parent / "out")
+    assert [question.id for question in made.exam.questions] == [
+        "bell_founding_1", "bell_founding_2", "paper_making_1", "paper_making_2"
+    ]  # fmt: skip
+
+
+def test_every_installed_recipe_passes_the_check() -> None:
+    for installed in recipes():
+        assert check_recipe(installed.file).name == installed.name
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('kind = "yesno"', 'kind = "maybe"', r"reply.drawable.kind: Input should be 'yesno'"),
+        ("equals = true,", "equls = true,", r"rules.0.equls: Extra inputs"),
+        ("equals = true, ", "", r"rules.0: a rule needs a test"),
+        ('step = "ask"', 'step = "aks"', r"step write: there is no step 'aks'; the steps are: source"),
+        ('craft = "name"', 'crafty = "name"', r"step write: prompt scenes.md lacks the field {{crafty}}"),
+        ('fill = { prompt = "prompt" }', 'fill = { prompt = "promt" }', "step checklist: no earlier step sets"),
+        ('sort = "scene"\nrole', 'sort = "seen"\nrole', "step checklist: no earlier step makes items of"),
+        ('role = "writer"', 'role = "poet"', r"step write: the role 'poet' is not described"),
+        ('exam = "worldgenbench"', 'exam = "nix"', r"exam: the kind of exam to make, one of"),
+        ('exam = "world', 'code = "os"\nexam = "world', r"code: only the recipe of an installed"),
+        ('name = "scenes"\n', 'name = "write"\n', r"two steps are called 'write'"),
+    ],
+)  # fmt: skip
+def test_problems_are_shown_with_their_lines(recipe: Path, old: str, new: str, message: str) -> None:
+    text = recipe.read_text("utf-8")
+    assert old in text
+    line = text[: text.index(old)].count("\n") + 1
+    recipe.write_text(text.replace(old, new, 1), "utf-8")
+    with pytest.raises(DataError, match=rf"recipe\.toml:{line}: {message}"):
+        check_recipe(recipe)
+
+
+def test_check_says_what_is_made(recipe: Path) -> None:
+    done = CliRunner().invoke(limner, ["build", "check", str(recipe)])
+    assert (done.exit_code, "crafts, write, scenes, checklist, review" in done.output) == (0, True)

@@ -1,0 +1,46 @@
+"""Filters of pictures: labels of good figures are no watermarks or foreign words, and rules alone only warn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from limner.build.base import BuildItem, Dropped, judge
+from limner.build.picture_rules import find_watermark
+from limner.build.recipe import open_recipe
+from limner.build.wording import why_not_english
+
+
+@pytest.mark.parametrize("line", ["persimmon tree", "Water molecule", "a lamy nib", "stock market"])
+def test_labels_are_no_watermarks(line: str) -> None:
+    assert find_watermark([line], []) is None
+
+
+@pytest.mark.parametrize("line", ["shutterstock", "shutter stock", "Shutterstcck 123", "alamy", "www.stock.example"])
+def test_names_of_owners_are_watermarks(line: str) -> None:
+    assert find_watermark([line], [])
+
+
+def test_formulas_and_axes_are_no_foreign_words() -> None:
+    assert why_not_english(["Na3PO4", "Na2SO4 + NaCl", "z", "y", "x", "z w", "i"]) is None
+    assert why_not_english(["die Zelle und der Kern", "mit dem Rand"]) is not None
+
+
+def rules(step: str) -> Any:
+    (place,) = (place for place in open_recipe("exam").places if place.name == step)
+    return place.settings.rules  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("measure", "field", "step"), [("watermark", "watermark", "watermark"), ("foreign", "foreign_text", "language")]
+)
+def test_rule_warns_and_drops_only_if_the_model_agrees(measure: str, field: str, step: str) -> None:
+    fine = {name: {"score": 9, "confidence": 5, "reason": "r"} for name in
+            ("text_richness", "domain", "simplicity", "subject_knowledge")}  # fmt: skip
+    item = BuildItem("i", {"watermark": "", "foreign": "", measure: "seen", "ratings": fine})
+    assert judge(rules(step), item).body["warnings"]
+    assert judge(rules("thresholds"), item).id == "i", "the model says nothing"
+    assert judge(rules("thresholds"), item.having(ratings={**fine, field: False})).id == "i"
+    with pytest.raises(Dropped):
+        judge(rules("thresholds"), item.having(ratings={**fine, field: True}))
