@@ -144,10 +144,8 @@ def test_run_over_all_images_completes(tmp_path: Path, monkeypatch: pytest.Monke
     paths = {
         "link-out": "leads out of the folder through a link",
         "dangling": "PhD_Biology_dangling.png",
-        "folder": "no file PhD_Biology_folder{",
         "pipe": "is not a readable file",
         "heavy": "bytes; the limit is",
-        "absent": "no file PhD_Biology_absent{",
     }
     (drawings / "PhD_Biology_link-out.png").symlink_to(outside)
     (drawings / "PhD_Biology_dangling.png").symlink_to(drawings / "nowhere.png")
@@ -156,7 +154,8 @@ def test_run_over_all_images_completes(tmp_path: Path, monkeypatch: pytest.Monke
     with (drawings / "PhD_Biology_heavy.png").open("wb") as file:
         file.write(CASES["plain"].data)
         file.truncate(65 * 2**20)
-    data = write_exam(tmp_path, [*CASES, *paths])
+    # Questions without a file are left out.
+    data = write_exam(tmp_path, [*CASES, *paths, "folder", "absent"])
     how = ("--painter", f"mine=folder/{drawings}", "--judge", "ocr", "--format=json")
     counts = limner("run", "mmmg", "--data", data, *how, code=3).json()
     rows = {row["id"].removeprefix("PhD_Biology_"): row for row in limner("export", "mmmg").lines()}
