@@ -114,7 +114,7 @@ def test_demo_command() -> None:
     answers = [limner(*shlex.split(command)).out for command in commands]
     assert len(answers) == 3
     assert "1     │ reference" in answers[0]
-    assert "reference is better" in answers[1]
+    assert "reference beats" in answers[1]
     assert "'Antenna' is written in place of 'Filament'" in answers[2]
 
 

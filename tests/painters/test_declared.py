@@ -64,7 +64,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
         "ARK", "BYTEPLUS", "XAI", "TOKENHUB", "LUMA_AGENTS", "RECRAFT", "REVE", "KREA", "IDEOGRAM", "TOGETHER",
         "AZURE_OPENAI", "AZURE_FOUNDRY", "VERTEX",
     )  # fmt: skip
-    for name in (*(f"{name}_API_KEY" for name in names), "REPLICATE_API_TOKEN", "FAL_KEY", "OWN_KEY"):
+    for name in (*(f"{name}_API_KEY" for name in names), "REPLICATE_API_TOKEN", "REVE_API_TOKEN", "FAL_KEY", "OWN_KEY"):
         monkeypatch.setenv(name, KEY)
 
 
