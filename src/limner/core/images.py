@@ -293,13 +293,9 @@ def _is_opaque(image: Image) -> bool:
     """Return whether the image has no transparent pixel."""
     if not image.has_transparency_data:
         return True
-    least = as_rgba(image).getchannel("A").getextrema()[0]
+    alpha = image if "A" in image.getbands() else image.convert("RGBA")
+    least = alpha.getchannel("A").getextrema()[0]
     return least == 255
-
-
-def as_rgba(image: Image) -> Image:
-    """Return the image with an alpha channel, without a copy if it has one already."""
-    return image if image.mode == "RGBA" else image.convert("RGBA")
 
 
 def is_one_colour(data: bytes) -> bool:
@@ -309,6 +305,10 @@ def is_one_colour(data: bytes) -> bool:
         BadImage: The bytes are not an image within the limits.
     """
     return flatten(decode(data)).getcolors(1) is not None
+
+
+STRIP_ROWS = 256
+"""The rows of an image that are put on white at a time."""
 
 
 def flatten(image: Image) -> Image:
@@ -323,9 +323,14 @@ def flatten(image: Image) -> Image:
         deep = image.mode.startswith("I;16") or values.max(initial=0) > 255
         image = Module.fromarray(np.clip(values / (257 if deep else 1), 0, 255).round().astype(np.uint8))
     if image.has_transparency_data:
-        ground = Module.new("RGBA", image.size, "white")
-        ground.alpha_composite(as_rgba(image))
-        image = ground
+        flat = Module.new("RGB", image.size)
+        for top in range(0, image.height, STRIP_ROWS):  # In strips, which saves half of the memory.
+            box = (0, top, image.width, min(image.height, top + STRIP_ROWS))
+            strip = image.crop(box)
+            ground = Module.new("RGBA", strip.size, "white")
+            ground.alpha_composite(strip.convert("RGBA"))
+            flat.paste(ground.convert("RGB"), box)
+        return flat
     return image.convert("RGB")
 
 
