@@ -48,7 +48,7 @@ def test_browser_that_fails_to_print_is_reported(tmp_path: Path, monkeypatch: py
 def test_index_includes_published_tables_without_store(tmp_path: Path) -> None:
     limner("reproduce", SAMPLE, "--item", "Table 2", "--item", "Table 5", "--store", "a<b>", "-o", "paper")
     page = (tmp_path / "paper" / "index.html").read_text("utf-8")
-    assert page.count('class="limner-table"') == 5
+    assert page.count('class="limner-table"') == 4
     assert "HunyuanImage-3.0" in page
     assert "a&lt;b&gt;" in page
     assert "a<b>" not in page
