@@ -138,6 +138,8 @@ def check_tiles(found: StoreSource, store: Store) -> None:
             assert tile.image == store.blobs.get(entry.drawing.image or "")
             value = entry.scores[found.score.name]
             assert tile.words[0] == f"{found.score.name} {'–' if value is None else f'{value:.1f}'}"
+            parts = [words.partition(" ")[0] for words in tile.words[1:]]
+            assert parts == ["semantic", "spelling", "readability", "logic"]
 
 
 def test_pictures_keep_their_shape_and_broken_ones_are_reported(matplotlib: None) -> None:

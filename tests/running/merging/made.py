@@ -34,7 +34,7 @@ def make_whole(place: Path | str) -> Store:
     drawings, setup = list(load_drawings(store, "genexam")), next(iter(load_setups(store)))
     for drawing in drawings[:5]:
         save_evidence(store, drawing.id, "aesthetics", "eye", {"score": 0.5}).result()
-    save_certificate(store, setup, "genexam", {"kind": "certificate", "seed": 1, "seen": 3})
+    save_certificate(store, setup, "genexam", {"kind": "certificate", "seed": 1, "seen": 3, "verdict": "clear"})
     metric = PainterMetric("genexam", drawings[0].painter, setup, 31.5, n=4, body={"reference": "mine"})
     save_painter_metrics(store, [metric]).result()
     (first, second) = [row.id for row in drawings if row.question_id == drawings[0].question_id][:2]

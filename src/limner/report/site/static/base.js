@@ -125,6 +125,8 @@ const L = (() => {
   }
 
   const number = (value, digits) => (value == null ? "–" : value.toFixed(digits));
+  // The answer key is right by construction; every other judge without a certificate was not examined.
+  const unexamined = (judge) => (judge === "key" ? "the answer key" : "not examined");
   const percent = (value) => (value == null ? "–" : `${Math.round(value * 100)}%`);
   const count = (value) => value.toLocaleString("en");
   const many = (value, what) => `${count(value)} ${what}${value === 1 ? "" : "s"}`;
@@ -180,6 +182,7 @@ const L = (() => {
     show,
     number,
     percent,
+    unexamined,
     count,
     many,
     money,

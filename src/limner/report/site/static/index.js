@@ -101,7 +101,7 @@
       Judge <${Name}>${answer.judge}<//>,${" "}${
         answer.certificate
           ? html`<a href=${`exams/${exam.slug}/${answer.certificate}`}>examined ${answer.examined}</a>`
-          : html`not examined`
+          : L.unexamined(answer.judge)
       }; reading ${exam.reading}.${people}${controls.length > 0 && html` It gives ${controls}.`}
     </p>`;
   }

@@ -36,7 +36,7 @@
       cell: (way) =>
         way.certificate
           ? html`<a href=${way.certificate}>examined ${way.examined}</a>`
-          : html`<span class="soft">not examined</span>`,
+          : html`<span class="soft">${L.unexamined(way.judge)}</span>`,
     },
     { id: "markings", name: "Markings", number: true, value: (way) => way.markings, cell: (way) => L.count(way.markings) },
     {

@@ -237,7 +237,7 @@
     return html`<h1>Leaderboard <span class="of"><${Name}>${exam.name}<//></span></h1>
       <p class="lead">
         Judge <b><${Name}>${way.name}<//></b>${more && html` (<${Name}>${more}<//>)`}, ${
-          way.certificate ? html`<a href=${way.certificate}>examined ${way.examined}</a>` : "not examined"
+          way.certificate ? html`<a href=${way.certificate}>examined ${way.examined}</a>` : L.unexamined(way.judge)
         }, reading${" "}
         <b>${exam.reading}</b>${constants}.${order}
       </p>
