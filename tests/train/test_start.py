@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors.torch import load_file
 
 from limner.core.errors import UsageError
 from limner.core.training import read_samples
@@ -115,6 +114,8 @@ def test_two_processes_match_one_with_two_accumulation_steps(data: Path, base: P
     assert two[-1]["held-out loss"] == pytest.approx(one[-1]["held-out loss"], rel=1e-4)
     for value in ("loss", "gradient norm", "learning rate"):
         assert [line[value] for line in two] == pytest.approx([line[value] for line in one], rel=1e-4), value
+    from safetensors.torch import load_file
+
     weights = [load_file(tmp_path / name / "flux-reason.safetensors") for name in ("one", "two")]
     assert weights[0].keys() == weights[1].keys()
     for name, tensor in weights[0].items():

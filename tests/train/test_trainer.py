@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.torch import load_file
 
 from limner.core.errors import UsageError
 from limner.core.training import read_samples
@@ -91,6 +90,8 @@ def test_killed_training_resumes_with_same_loss_curve(data: Path, tmp_path: Path
     assert [path.name for path in (tmp_path / "cut").glob("checkpoint-*")] == ["checkpoint-00000004"]
     made(data, tmp_path / "cut", save_every=2).train()
     assert logged(tmp_path / "cut") == pytest.approx(whole, rel=1e-6)
+    from safetensors.torch import load_file
+
     ends = [load_file(tmp_path / name / "flux-reason.safetensors") for name in ("whole", "cut")]
     assert ends[0].keys() == ends[1].keys()
     assert all(bool((tensor == ends[1][name]).all()) for name, tensor in ends[0].items())
