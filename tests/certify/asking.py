@@ -22,6 +22,10 @@ from tests.fakes.truth import RATINGS, count_points
 from tests.painters.controls.pictures import labelled
 from tests.support import write_exam, write_settings
 
+USAGE = {"prompt_tokens": 4000, "completion_tokens": 1000, "total_tokens": 5000}
+DOLLARS = (4000 * 2 + 1000 * 8) / 1e6
+"""The price of a call with this usage."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -52,13 +56,13 @@ def marking(marks: Marks, first: Callable[[Asked], str] = lambda _: "first") -> 
     def behave(seen: Seen) -> Answer:
         asked = read(seen)
         if asked.pair:
-            return says(chat_reply(json.dumps({"reason": "because", "better": first(asked)})))
+            return says(chat_reply(json.dumps({"reason": "because", "better": first(asked)}), USAGE))
         yes = marks(asked)
         body: dict[str, Any] = {"description": "a drawing"}
         count = count_points(asked.text)
         body["answers"] = [{"reasoning": "so it is", "answer": int(yes)} for _ in range(count)]
         body["global_evaluation"] = {name: {"reasoning": "so", "score": 2 * int(yes)} for name in RATINGS}
-        return says(chat_reply(json.dumps(body)))
+        return says(chat_reply(json.dumps(body), USAGE))
 
     return behave
 

@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 
 from limner.certify.proof import CORRUPTIONS
-from tests.certify.asking import Asked, know_lines, known, read, store_lines, write_labelled_exam
+from tests.certify.asking import DOLLARS, USAGE, Asked, know_lines, known, read, store_lines, write_labelled_exam
 from tests.cli.invoke import Said, limner
 from tests.fakes.misbehaving import Answer, Misbehaving, Seen, chat_reply, says
 from tests.fakes.truth import RATINGS
@@ -53,12 +53,12 @@ def answers(asked: Asked) -> list[int]:
 def seeing(seen: Seen) -> Answer:
     asked = read(seen)
     if asked.pair:
-        return says(chat_reply(json.dumps({"reason": "because", "better": "first"})))
+        return says(chat_reply(json.dumps({"reason": "because", "better": "first"}), USAGE))
     given = answers(asked)
     body: dict[str, Any] = {"description": "a drawing"}
     body["answers"] = [{"reasoning": "so it is", "answer": value} for value in given]
     body["global_evaluation"] = {name: {"reasoning": "so", "score": 2 * given[0]} for name in RATINGS}
-    return says(chat_reply(json.dumps(body)))
+    return says(chat_reply(json.dumps(body), USAGE))
 
 
 def plant(data: Path) -> None:
@@ -99,7 +99,7 @@ def test_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> None
     body = scene.prove("--format=json", "-o", "page.html").json()
     asked = len(scene.server.seen)
     assert body["asked"] == asked <= estimate["steps"], "the price told before is the most it can be"
-    assert body["cost"] == pytest.approx(asked * (12 * 2 + 3 * 8) / 1e6)
+    assert body["cost"] == pytest.approx(asked * DOLLARS)
     bad = {one["text"]: {reason["kind"] for reason in one["reasons"]} for one in body["mend"]}
     assert bad[ALWAYS] == {"unkilled", "blank", "guessed"}
     assert bad[NEVER] == {"reference"}

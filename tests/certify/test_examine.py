@@ -10,7 +10,7 @@ import pytest
 from limner.painters.controls.faults import FAULTS
 from limner.store import Store
 from limner.store.ratings import load_certificates, newest_certificates
-from tests.certify.asking import Asked, Marks, know_lines, known, marking, read, write_labelled_exam
+from tests.certify.asking import DOLLARS, Asked, Marks, know_lines, known, marking, read, write_labelled_exam
 from tests.cli.invoke import Said, limner
 from tests.fakes.misbehaving import Misbehaving
 
@@ -58,7 +58,7 @@ def test_judge_is_examined_once_and_checked_again(scene: Scene) -> None:
     assert body["repeatability"]["rate"]["value"] == 0.0
     assert body["false_alarms"]["all"]["value"] == 0.0
     assert body["seen_from"]["erase"] is None
-    assert body["cost"] == pytest.approx(asked * (12 * 2 + 3 * 8) / 1e6)
+    assert body["cost"] == pytest.approx(asked * DOLLARS)
     assert [row["scores"]["relaxed"] for row in body["consistency"]["rows"]] == [100.0] * 3
     kinds = {one["kind"] for one in body["pictures"]}
     assert kinds == {"clean", *FAULTS} - {"other"}, "all references have the same labels"

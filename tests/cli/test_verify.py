@@ -23,10 +23,10 @@ def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> 
 def test_intact_store_is_verified(world: ExamRun) -> None:
     result = limner("verify", "--store", "store")
     assert [line[:20].strip().split(":")[0] for line in result.out.splitlines()] == [
-        "ok  database", "ok  references", "ok  images", "ok  orphans",
+        "ok  database", "ok  rows", "ok  references", "ok  images", "ok  orphans",
     ]  # fmt: skip
     body = limner("verify", "--store", "store", "--format=json").json()
-    assert (body["ok"], [part["state"] for part in body["parts"]]) == (True, ["ok"] * 4)
+    assert (body["ok"], [part["state"] for part in body["parts"]]) == (True, ["ok"] * 5)
 
 
 @pytest.mark.slow

@@ -212,7 +212,7 @@ def test_generated_verdicts_over_the_sample(tmp_path: Path, monkeypatch: pytest.
     words = [word for name in painters for word in ("--painter", f"{name}=folder/{drawings}")]
     limner("run", "sample/fepbench", *words, "--judge", "replay/replies.jsonl", "--format=json")
     exported = limner("export", "sample/fepbench").lines()
-    assert len(exported) == len(truth) == 10 * 16
+    assert len(exported) == len(truth) == 10 * 24
     for row in exported:
         for name, value in truth[row["painter"], row["id"]][2].items():
             assert row["scores"][name] == (None if value is None else pytest.approx(float(value), abs=1e-12))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 20
 """The most defects of a part that are printed; JSON has all of them."""
-UNITS = {"database": "rows", "references": "rows", "images": "images", "orphans": "files"}
+UNITS = {"database": "rows", "rows": "rows", "references": "rows", "images": "images", "orphans": "files"}
 
 
 @click.command("verify")

@@ -30,8 +30,8 @@ def test_checklist_creates_no_store_and_its_commands_run(tmp_path: Path) -> None
     assert words[:3] == ["limner", "run", SAMPLE]
     assert words[-2:] == ["--store", "my store"]
     dry = limner(*words[1:], "--dry-run").out
-    assert dry.startswith("to do for 8 questions: 8 drawings, 8 markings")
-    assert steps["FLUX.1-dev"]["steps"] == 16
+    assert dry.startswith("to do for 12 questions: 12 drawings, 12 markings")
+    assert steps["FLUX.1-dev"]["steps"] == 24
 
 
 @pytest.mark.slow
@@ -39,7 +39,7 @@ def test_unknown_prices_are_reported_as_unknown_not_zero() -> None:
     body = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0", "--format=json").json()
     assert body["unknown_prices"] == ["ideogram/v2"]
     (step,) = body["steps"]
-    assert (step["dollars"], step["calls"]) == (None, 16)
+    assert (step["dollars"], step["calls"]) == (None, 24)
     assert {item["dollars"] for item in body["items"] if item["name"] == "Table 1"} == {None}
     output = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0").out
     assert "plus the unknown price of ideogram/v2" in output
