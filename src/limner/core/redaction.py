@@ -131,7 +131,9 @@ def _redact_text(text: str, keys: tuple[str, ...]) -> str:
     for secret in keys:
         if secret in text:
             text = text.replace(secret, MASK)
-        elif len(secret) >= 2 * SHORTENED_CHARS and secret[:SHORTENED_CHARS] in text:
+    # Only after all whole keys: an encoded spelling may begin like the key itself.
+    for secret in keys:
+        if len(secret) >= 2 * SHORTENED_CHARS and secret[:SHORTENED_CHARS] in text:
             text = _shortened(secret).sub(MASK, text)
     if MASK in text:
         for ends in _masked_patterns(keys):

@@ -308,7 +308,9 @@ def test_service_is_asked_and_reply_is_read(tmp_path: Path, chat: ChatServer, mo
     assert row["scores"]["fidelity_exact"] == pytest.approx(2 * 8 / (8 + 9))
     assert row["scores"]["mmmg_exact"] == row["scores"]["fidelity_exact"], "few regions: all of it is readable"
     assert row["evidence"]["regions_backend"].startswith("classical/")
-    out = limner("scores", "sample/mmmg", "--by", "level", "--by", "discipline", "--by", "level_discipline").out
+    out = limner(
+        "scores", "sample/mmmg", "--by", "level", "--by", "discipline", "--by", "level_discipline", "--notes"
+    ).out
     assert "options template=corrected" in out
     assert "regions counted by classical: not the paper's readability" in out
     shown = limner("show", "sample/mmmg", "secondaryschool_Literature_1").out
