@@ -180,8 +180,8 @@ def test_keys_reach_neither_worker_processes_nor_node_files(nodes: Nodes, tmp_pa
 
 def content(store: Store) -> dict[str, list[Any]]:
     """All that a run has found, but for when and by whom."""
-    without = {"seal", "created", "updated", "host", "pid", "process_start", "token", "lease_until", "seconds", "started",
-               "ended", "finished"}  # fmt: skip
+    without = {"seal", "created", "updated", "host", "pid", "process_start", "token", "lease_until", "seconds",
+               "started", "ended", "finished"}  # fmt: skip
     tables = {}
     with store.reading() as connection:
         for table in (schema.drawings, schema.markings, schema.evidence, schema.calls, schema.attempts):
