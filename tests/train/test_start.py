@@ -86,7 +86,7 @@ def test_train_command_trains_previews_marks_and_reports_overlap(data: Path, bas
     assert overlap_note in " ".join(drawn.out.split())
     assert overlap_note in " ".join(limner("scores", "mmmg", "--store", tmp_path / "store").out.split())
     assert (
-        overlap_note in limner("table", "mmmg:table2", "--store", tmp_path / "store", "--format", "md", "--notes").out
+        overlap_note in limner("table", "mmmg:table2", "--store", tmp_path / "store", "--format", "md").out
     )
 
 

@@ -269,11 +269,12 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         costs=costs(group.entries, group.drawings.values()),
         analyses=LazyMapping(lambda: protocol.analyses([entry.row for entry in scored])),
         remarks=(
+            # First, because tables show only the first remarks, and a painter trained on the exam compares with none.
+            *_overlap_remarks(scored),
             *_exam_remarks(scored, protocol),
             *_cut_remarks(scored),
             *_rewritten_remarks(scored),
             *_panel_remarks(group),
-            *_overlap_remarks(scored),
         ),
         evidence=_backend_counts(scored),
         **_screening(applicable),
