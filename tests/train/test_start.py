@@ -85,9 +85,7 @@ def test_train_command_trains_previews_marks_and_reports_overlap(data: Path, bas
     overlap_note = "trained on 1 concepts that occur in 1 questions of mmmg (--allow-overlap)"
     assert overlap_note in " ".join(drawn.out.split())
     assert overlap_note in " ".join(limner("scores", "mmmg", "--store", tmp_path / "store").out.split())
-    assert (
-        overlap_note in limner("table", "mmmg:table2", "--store", tmp_path / "store", "--format", "md").out
-    )
+    assert overlap_note in limner("table", "mmmg:table2", "--store", tmp_path / "store", "--format", "md").out
 
 
 @pytest.mark.slow
