@@ -13,7 +13,10 @@
   const Words = ({ exam, words }) =>
     words.map((word) => (typeof word === "number" ? html`<${Painter} exam=${exam} p=${word} />` : word));
 
+  // A table with the score of the sentence and the exam's next main one.
   function Leaders({ exam, answer, score }) {
+    const place = (n) => (n > 0 ? "second" : "");
+    const scores = [score, ...exam.scores.filter((other) => other.main && other !== score).slice(0, 1)];
     const shared = (row) => answer.rows.some((other) => other !== row && other.place === row.place);
     const priced = answer.rows.some((row) => row.cost);
     const mixed = answer.rows.some((row) => !exam.painters[row.p].control);
@@ -22,18 +25,18 @@
       <th scope="row">
         <${Painter} exam=${exam} p=${row.p} />${mixed && exam.painters[row.p].control && html`${" "}<span class="badge">control</span>`}
       </th>
-      <td class="number"><${Score} view=${row.numbers} score=${score} whisker /></td>
+      ${scores.map((each, n) => html`<td class=${`number ${place(n)}`}><${Score} view=${row.numbers} score=${each} whisker /></td>`)}
       ${priced && html`<td class="number">${exam.painters[row.p].control ? "" : L.price(row.cost)}</td>`}
     </tr>`;
     return html`<table class="mini">
       <caption>
-        ${L.words(score.name)}: ${score.about}
+        ${scores.map((each, n) => html`<div class=${place(n)}>${L.words(each.name)}: ${each.about}</div>`)}
       </caption>
       <thead>
         <tr>
           <th scope="col"><span class="hidden">Rank</span></th>
           <th scope="col">Painter</th>
-          <th scope="col" class="number">${L.words(score.name)}</th>
+          ${scores.map((each, n) => html`<th scope="col" class=${`number ${place(n)}`}>${L.words(each.name)}</th>`)}
           ${priced && html`<th scope="col" class="number" title="Dollars for one drawing">$ a drawing</th>`}
         </tr>
       </thead>
