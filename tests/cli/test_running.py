@@ -54,6 +54,11 @@ def test_run_draws_marks_and_prints_scores(words: list[str], judge: str) -> None
     assert "8/8 done" in result.err
 
 
+def test_options_that_no_painter_takes_are_refused(words: list[str]) -> None:
+    result = limner("draw", "genexam", *words, "--painter-arg", "quality=high", code=2)
+    assert "--painter-arg quality: no painter of this run has options" in result.err
+
+
 def test_draw_then_mark(words: list[str], judge: str, small_exam: SmallExam) -> None:
     assert limner("draw", "genexam", *words, "--format=json").json()["done"] == 4
     shutil.rmtree(small_exam.data)

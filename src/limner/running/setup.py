@@ -29,6 +29,7 @@ from ..exams.released import PREFIX, RELEASE, drawing_prompts, release_of
 from ..judges import Judge, make_variant, open_judge, setup_id, with_members
 from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, add_devices, open_painter, painter_args
+from ..painters.base import FreePainter
 from ..store import Store
 from ..store.markings import Marking, load_markings
 from ..store.records import (
@@ -142,6 +143,8 @@ def make_plan(
             open_one(word, painter_args(word, args, given, user_settings))
             for word, args in zip(painters, usual, strict=True)
         ]
+        if given and opened and all(each.options is FreePainter.options for each in opened):
+            raise UsageError(f"--painter-arg {next(iter(given))}: no painter of this run has options; leave it out")
         names = [painter.name for painter in opened]
         if twice := [name for name in names if names.count(name) > 1]:
             raise UsageError(f"two painters are named {twice[0]!r}; rename one: --painter other={twice[0]}")
