@@ -47,6 +47,18 @@ def test_sight_ignores_small_doses_pleas_and_undecided_answers() -> None:
     assert yes_lean(right + odd) == yes_lean(right)
 
 
+def test_rare_errors_that_are_missing_among_few_answers_are_no_yes_lean() -> None:
+    falls = [trial(q, "erase", 3, "fall", False, f"c{n}") for q in QUESTIONS[:12] for n in range(2)]
+    stands = [trial(q, "clean", 0, "stand", n > 0 or q in ("q0", "q1"), f"c{n}")
+              for q in QUESTIONS[:12] for n in range(30)]  # fmt: skip
+    (lean,) = [test for test in judge_tests(falls + stands, []) if test.name == "yes-lean"]
+    assert lean.value == pytest.approx(-10 / 360 / 2)
+    assert not lean.flagged
+    again = [trial(q, "erase", 3, "fall", True, f"d{n}") for q in QUESTIONS[:12] for n in range(2)]
+    (lean,) = [test for test in judge_tests(falls + again + stands, []) if test.name == "yes-lean"]
+    assert lean.flagged
+
+
 @pytest.mark.parametrize(("miss", "alarm"), [(0.5, 0.5), (0.0, 1.0), (1.0, 0.0), (0.3, 0.3)])
 def test_judge_that_does_not_see_is_flagged_whatever_else_it_does(miss: float, alarm: float) -> None:
     tests = judge_tests(known(miss, alarm), [])

@@ -152,7 +152,7 @@ def test_docs_shows_the_tutorial_by_default() -> None:
     assert limner("docs").out.strip() == (ROOT / "docs" / "tutorial.md").read_text("utf-8").strip()
 
 
-@pytest.mark.parametrize("name", ["judges", "docs/judges.md", "judges.md"])
+@pytest.mark.parametrize("name", ["trust", "docs/trust.md", "trust.md"])
 def test_docs_shows_the_page_named(name: str) -> None:
     assert limner("docs", name).out.startswith("# ")
 

@@ -1,4 +1,4 @@
-"""Makes the picture of ``docs/corrected.md`` from its own example: ``python -m tests.docs.corrected_picture``."""
+"""Makes the picture of ``docs/trust.md`` from its own example: ``python -m tests.docs.corrected_picture``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import limner.api as api
 from limner.scoring.corrected import Corrected
 from tests.docs.blocks import ROOT, Session, blocks
 
-PAGE = ROOT / "docs" / "corrected.md"
+PAGE = ROOT / "docs" / "trust.md"
 COLOURS = {"raw": "#999999", "PPI++": "#1b6ca8"}
 
 

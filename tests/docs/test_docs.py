@@ -18,7 +18,7 @@ from tests.docs.blocks import PAGES, ROOT, Session, blocks
 SLOW = {
     "README.md", "tutorial.md", "statistics.md", "baselines.md", "cost.md", "site.md",
     "evidence.md", "fepbench.md", "tables.md", "painters.md", "screen.md", "python.md", "strategies.md",
-    "studies.md", "corrected.md", "reproduce.md", "rubrics.md", "agreement.md", "models.md",
+    "trust.md", "choose.md", "reproduce.md", "models.md",
     "many-machines.md", "build.md", "services.md",
 }  # fmt: skip
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -142,7 +142,7 @@ def _after(option: str, words: list[str]) -> list[str]:
     return [value for name, value in pairwise(words) if name == option]
 
 
-@pytest.mark.parametrize("name", ["services", "painters", "strategies", "judges", "cost"])
+@pytest.mark.parametrize("name", ["services", "painters", "strategies", "choose", "cost"])
 def test_settings_shown_can_be_loaded(name: str, tmp_path: Path) -> None:
     own_file = tmp_path / "limner.toml"
     for block in blocks(ROOT / "docs" / f"{name}.md"):

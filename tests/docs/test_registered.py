@@ -30,7 +30,7 @@ def test_registered_painters_are_documented() -> None:
 
 
 def test_registered_judges_are_documented() -> None:
-    rows = table(DOCS / "judges.md", "`--judge`", "how it marks").rows
+    rows = table(DOCS / "choose.md", "`--judge`", "how it marks").rows
     documented = {", ".join(re.findall(r"`([^`]+)`", cell)): about for cell, about in rows}
     assert documented == {JUDGES.usage(name): JUDGES.about(name) for name in JUDGES.own()}
 

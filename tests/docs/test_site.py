@@ -31,9 +31,9 @@ def test_every_page_is_in_navigation_once() -> None:
 
 
 def test_links_are_rewritten_relative_to_page() -> None:
-    text = "[a](docs/judges.md#evaluators) [b](https://example.org) [c](#here)\n```\n[d](docs/judges.md)\n```\n"
+    text = "[a](docs/choose.md#evaluators) [b](https://example.org) [c](#here)\n```\n[d](docs/choose.md)\n```\n"
     rewritten = linked(text, ROOT / "README.md", "deep/start.md")
-    assert rewritten == text.replace("[a](docs/judges.md#", "[a](../judges.md#")
+    assert rewritten == text.replace("[a](docs/choose.md#", "[a](../choose.md#")
     back = linked("[a](../../CONTRIBUTING.md) ![b](../images/controls.png)", DOCS / "deep/x.md", "deep/x.md")
     assert back == "[a](../contributing.md) ![b](../images/controls.png)"
 

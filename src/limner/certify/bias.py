@@ -128,7 +128,7 @@ def yes_lean(answers: Iterable[TrialAnswer]) -> ClusteredShare:
     """
     falls, stands = known_answers(answers)
     missed = [(question, 1 - no) for question, no in falls]
-    return clustered_gap(missed, stands, 0.5) if falls and stands else NOTHING
+    return clustered_gap(missed, stands, 0.5, equal=True) if falls and stands else NOTHING
 
 
 def comparing(pairs: Iterable[PairAnswer]) -> ClusteredShare:

@@ -74,11 +74,20 @@ def clustered_share(hits: Iterable[tuple[Hashable, float]]) -> ClusteredShare:
 
 
 def clustered_gap(
-    one: Iterable[tuple[Hashable, float]], other: Iterable[tuple[Hashable, float]], scale: float = 1.0
+    one: Iterable[tuple[Hashable, float]],
+    other: Iterable[tuple[Hashable, float]],
+    scale: float = 1.0,
+    *,
+    equal: bool = False,
 ) -> ClusteredShare:
     """Return the first mean minus the second, times `scale`.
 
-    The two may share clusters. If the second is empty, its mean counts as 0.
+    Args:
+        one: Answers, each with its cluster.
+        other: The answers that are subtracted; they may share clusters with the first. If empty, their mean counts as 0.
+        scale: The factor of the gap.
+        equal: Whether the gap is tested against zero. The error is then at least that of independent answers with one
+            common mean: rare answers that are missing on the smaller side do not look like certainty.
     """
     first, second = list(one), list(other)
     places = {cluster: n for n, cluster in enumerate(dict.fromkeys(cluster for cluster, _ in (*first, *second)))}
@@ -96,6 +105,9 @@ def clustered_gap(
     if error <= NEAR:
         # If all answers agree, assume one more cluster in which half of them differ.
         error = 0.5 / count
+    if equal and second:
+        common = sum(hit for _, hit in (*first, *second)) / (len(first) + len(second))
+        error = max(error, sqrt(common * (1 - common) * (1 / len(first) + 1 / len(second))))
     return ClusteredShare(scale * value, abs(scale) * error, len(first) + len(second), count)
 
 
