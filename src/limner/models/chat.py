@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..calls import Attempt, Bill, Calls, Fault, Kind, Outcome, Request, Result, bill
-from ..calls.batch_services import CHAT_ENDPOINT, GEMINI_ENDPOINT, no_batches
+from ..calls.batch_services import CHAT_ENDPOINT, GEMINI_ENDPOINT, MESSAGES_ENDPOINT, no_batches
 from ..calls.http import TEXT_REPLY_BYTES, error_message, exchange, kind_of
 from ..calls.journal import BatchLane, BatchRow
 from ..calls.usage import (
@@ -32,6 +32,8 @@ MIN_CAP, CAP_FACTOR = 4096, 4
 LONG_REPLY = 32_768
 """A model that can write more tokens than this may think before it replies."""
 USUAL_EFFORT = "medium"
+ENDPOINTS = {"openai": CHAT_ENDPOINT, "gemini": GEMINI_ENDPOINT, "anthropic": MESSAGES_ENDPOINT}
+"""Endpoints of batched calls, by the wire format of the batches."""
 
 
 class ChatModel:
@@ -158,8 +160,7 @@ class ChatModel:
         def fault(status: int, body: dict[str, Any]) -> Fault:
             return Fault(self.kind(status, body), f"{status}: {error_message(body)}", result=body)
 
-        endpoint = GEMINI_ENDPOINT if gemini else CHAT_ENDPOINT
-        lane = BatchLane(self.name.partition("/")[0], endpoint, self._model)
+        lane = BatchLane(self.name.partition("/")[0], ENDPOINTS[self.provider.batch.shape], self._model)
         return BatchRow(lane, self.provider, line, read, fault, most)
 
     def _most_tokens(self, messages: list[dict[str, Any]], args: dict[str, Any]) -> tuple[int, int | None]:
