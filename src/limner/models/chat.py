@@ -20,6 +20,7 @@ from ..calls.usage import (
     reported_usage,
 )
 from ..core.asks import Part, Picture, Text
+from ..core.errors import UsageError
 from ..core.faults import picture_faults
 from ..core.images import QUICK_PREFIX, PreparedImage, Preparer
 from ..core.settings import ModelFacts, Provider, Settings
@@ -49,8 +50,11 @@ class ChatModel:
         self._shapeless = False
 
     def check(self) -> None:
-        """Raise an error if the key is missing."""
+        """Raise an error if the key is missing, or an argument is not accepted."""
         self.provider.key()
+        effort, efforts = self._args.get("reasoning_effort"), self._facts.efforts
+        if effort is not None and efforts and effort not in efforts:
+            raise UsageError(f"{self.name} does not accept reasoning_effort={effort}; use one of {', '.join(efforts)}")
 
     def price(self, tokens_in: int, tokens_out: int) -> float | None:
         """Return the dollars for these numbers of tokens, or None if the price is unknown."""
