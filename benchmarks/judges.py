@@ -140,7 +140,7 @@ def main() -> None:
         for name, data in exams:
             if given.exam and name not in given.exam:
                 continue
-            opened = open_judge_exam("openai/gpt-6-sol", name, store, Asking(), data)
+            opened = open_judge_exam("openai/gpt-6.1-sol", name, store, Asking(), data)
             steps = opened.trials(DEFAULT_QUESTIONS, 0, quick=given.quick)
             rows.append(tuple(row(name, steps, opened.protocol, TUNING if given.tune else REPORT)))
             print(rows[-1], flush=True)

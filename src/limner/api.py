@@ -67,7 +67,7 @@ def run(
     Args:
         exam: An installed exam's name, ``sample/NAME``, or the path of an exam.toml.
         painters: Such as ``folder/./images`` or ``mine=folder/./images``; without judges they only draw.
-        judges: Such as ``ocr`` or ``openai/gpt-6-sol``.
+        judges: Such as ``ocr`` or ``openai/gpt-6.1-sol``.
         data: The exam's data folder; not needed once the store has the exam.
         store: A folder or database URL.
         selection: Which questions; all by default.

@@ -30,8 +30,8 @@ from limner.core.errors import UsageError
 from limner.store import Store, now
 from limner.store.schema import batches, calls
 
-TAG, LANE = "a" * 32, BatchLane("openai", "/v1/chat/completions", "gpt-6-sol")
-CALLS = [Request("chat", "openai/gpt-6-sol", {"n": n}) for n in range(3)]
+TAG, LANE = "a" * 32, BatchLane("openai", "/v1/chat/completions", "gpt-6.1-sol")
+CALLS = [Request("chat", "openai/gpt-6.1-sol", {"n": n}) for n in range(3)]
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_painters_are_completed() -> None:
     assert "folder/" in offered("run", "genexam", "--painter", "")
     assert offered("run", "genexam", "--painter", "mine=fold") == ["mine=folder/"]
     assert "openai/gpt-image-1" in offered("run", "genexam", "--painter", "openai/")
-    assert "openai/gpt-6-sol" not in offered("run", "genexam", "--painter", "openai/")
+    assert "openai/gpt-6.1-sol" not in offered("run", "genexam", "--painter", "openai/")
     Path("limner.toml").write_text('[painters."here/mine"]\n[panels.three]\n[models."here/judge"]\n')
     assert offered("run", "genexam", "--painter", "here") == ["here/mine"]
     assert offered("run", "genexam", "--judge", "panel") == ["panel/three"]
@@ -66,7 +66,7 @@ def test_painters_are_completed() -> None:
 
 def test_judges_presets_strategies_and_tables_are_completed() -> None:
     assert offered("run", "genexam", "--judge", "ocr") == ["ocr", "ocr/mentions"]
-    assert "openai/gpt-6-sol" in offered("mark", "genexam", "--judge", "openai/gpt-6")
+    assert "openai/gpt-6.1-sol" in offered("mark", "genexam", "--judge", "openai/gpt-6")
     for name in exam_names():
         assert offered("run", f"sample/{name}", "--preset", "") == list(kind(name).all_presets), name
     assert set(offered("run", "other", "--preset", "")) == {

@@ -26,7 +26,7 @@ def test_models_are_listed_searched_and_unknown_refused() -> None:
     rows = limner("models", "--format", "json").json()
     assert len(rows) > 100
     states = {row["model"]: row["state"] for row in rows}
-    assert (states["openai/o1"], states["openai/o3"], states["openai/gpt-6-sol"]) == ("gone", "ending", "current")
+    assert (states["openai/o1"], states["openai/o3"], states["openai/gpt-6.1-sol"]) == ("gone", "ending", "current")
     gone = limner("models", "--gone", "--format", "json").json()
     assert {row["model"] for row in gone} == {name for name, state in states.items() if state != "current"}
     assert "no such model" in limner("models", "--find", "nobody", code=2).err
@@ -72,7 +72,7 @@ def test_run_warns_of_retired_models_and_keeps_preset_judge(small_exam: SmallExa
 
 def test_dry_run_reports_whether_budget_can_be_enforced(small_exam: SmallExam) -> None:
     words = ("run", "genexam", "--data", small_exam.data, "--dry-run", "--budget", "5")
-    known = (*words, "--painter", "openai/gpt-image-2", "--judge", "openai/gpt-6-sol")
+    known = (*words, "--painter", "openai/gpt-image-2", "--judge", "openai/gpt-6.1-sol")
     assert "--budget can be enforced: every price is known" in limner(*known).out
     assert limner(*known, "--format=json").json()["unpriced"] == []
     lacking = limner(*words, "--painter", "openai/nobody", "--judge", "openai/no-one", "--format=json").json()[

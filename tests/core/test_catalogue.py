@@ -113,7 +113,7 @@ def test_successors_are_followed_without_cycles() -> None:
 
 def test_lifetime_warnings_name_shutdown_date_and_successor() -> None:
     warnings = lifetime_warnings(
-        ["openai/gpt-5", "openai/gpt-image-1", "openai/gpt-6-sol", "lab/unknown"], KNOWN.models, DAY
+        ["openai/gpt-5", "openai/gpt-image-1", "openai/gpt-6.1-sol", "lab/unknown"], KNOWN.models, DAY
     )
     assert warnings == {
         "openai/gpt-5": "openai/gpt-5 will be gone on 2026-12-11; its successor is openai/gpt-5.6-sol",

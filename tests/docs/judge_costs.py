@@ -17,7 +17,7 @@ from tests.docs.blocks import ROOT
 CHOICE_PAGE = ROOT / "docs" / "choose.md"
 SETTINGS = Settings.model_validate(load_shipped())
 JUDGES = (
-    "openai/gpt-6-sol",
+    "openai/gpt-6.1-sol",
     "openai/gpt-6-luna",
     "gemini/gemini-3.8-flash",
     "anthropic/claude-sonnet-5-5",

@@ -86,7 +86,7 @@ def test_questions_without_reference_need_no_judge_call(tmp_path: Path) -> None:
     data = shared("data", "genexam")
     present = sum(1 for _ in (data / "images").rglob("*.png"))
     (tmp_path / "DIR").symlink_to(data)
-    words = "limner estimate genexam --data DIR --painter openai/gpt-image-2 --judge openai/gpt-6-sol --format json"
+    words = "limner estimate genexam --data DIR --painter openai/gpt-image-2 --judge openai/gpt-6.1-sol --format json"
     status, printed = Session(tmp_path, loaded=True).run(words)
     assert status == 0, printed
     steps = json.loads(printed[printed.index("{") :])["steps"]

@@ -1,4 +1,4 @@
-"""A fake of OpenAI's and Gemini's batches, for loopback only: files, batches, results, and its own bill.
+"""A fake of OpenAI's, Gemini's and Anthropic's batches, for loopback only: files, batches, results, and its own bill.
 
 Run it with `python -m tests.fakes.batches --port 0`; it prints `{"port": N}` when it is ready. Every call that it has
 made is counted in the bill, by the id it was handed in under and by what it asked for.
@@ -13,12 +13,14 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from email.parser import BytesParser
 from email.policy import HTTP
 from typing import Any
 
 from aiohttp import web
 
+from tests.fakes import batch_messages
 from tests.fakes.batch_plan import BatchPlan
 from tests.fakes.batch_rows import answer, fault_of, generate
 from tests.fakes.client import Server
@@ -87,6 +89,7 @@ class Batches(Service[BatchPlan]):
         self.handed: Counter[str] = Counter()
         self.paid: Counter[str] = Counter()
         self.asked: Counter[str] = Counter()
+        self.came: Counter[str] = Counter()
         self.created = self.failed = self.broken = self.deleted = 0
         self.numbers = 0
 
@@ -121,6 +124,12 @@ class Batches(Service[BatchPlan]):
         add("GET", "/v1beta/batches", self.list_gemini)
         add("GET", "/v1beta/batches/{id}", self.look_gemini)
         add("POST", "/v1beta/batches/{id}:cancel", self.cancel)
+        add("POST", "/v1/messages/batches", self.create_messages)
+        add("GET", "/v1/messages/batches", self.list_messages)
+        add("GET", "/v1/messages/batches/{id}", self.look_messages)
+        add("GET", "/v1/messages/batches/{id}/results", self.results)
+        add("POST", "/v1/messages/batches/{id}/cancel", self.cancel)
+        add("POST", "/v1/messages", self.at_once)
         add("POST", "/v1/chat/completions", self.at_once)
         add("POST", "/v1/images/generations", self.at_once)
 
@@ -168,7 +177,9 @@ class Batches(Service[BatchPlan]):
         return name
 
     async def get_file(self, request: web.Request) -> web.StreamResponse:
-        data = self.files.get(request.match_info["id"])
+        return await self._send_file(request, self.files.get(request.match_info["id"]))
+
+    async def _send_file(self, request: web.Request, data: bytes | None) -> web.StreamResponse:
         if data is None:
             return send_json(error("No such File object.", "invalid_request_error"), 404)
         made = await self._do(request, lambda: (200, {}))
@@ -269,18 +280,30 @@ class Batches(Service[BatchPlan]):
         made = round(len(held.rows) * share)
         for n, (id, body) in enumerate(held.rows):
             key = request_key(body)
-            fault = fault_of(plan, key, self.handed[id] - 1) if n < made else "cancelled"
+            self.came[key] += 1
+            fault = fault_of(plan, key, self.came[key] - 1) if n < made else "cancelled"
             if fault == "missing":
                 self.paid[id] += 1
                 continue
             if fault in ("expired", "cancelled"):
                 expired = expired or fault == "expired"
                 told = {"code": f"batch_{fault}", "message": "This request was not executed."}
+                if held.kind == "anthropic":
+                    word = {"cancelled": "canceled"}.get(fault, fault)
+                    held.faults.append({"custom_id": id, "result": {"type": word}})
                 if held.kind == "openai" and n % 2:
                     held.faults.append({"id": f"r{n}", "custom_id": id, "response": None, "error": told})
                 continue
             turn = Turn(key, n, self.asked[key])
-            if held.kind == "gemini":
+            if held.kind == "anthropic":
+                result = (
+                    {"type": "errored", "error": batch_messages.problem(fault, batch_messages.ERRORS[fault])}
+                    if fault
+                    else batch_messages.message(body, plan, turn)
+                )
+                good = result["type"] == "succeeded"
+                (held.outputs if good else held.faults).append({"custom_id": id, "result": result})
+            elif held.kind == "gemini":
                 row = (
                     {"error": {"code": CODES[fault], "message": fault}}
                     if fault
@@ -370,9 +393,75 @@ class Batches(Service[BatchPlan]):
         def make() -> tuple[int, Json]:
             if held.status == "in_progress":
                 self._made(held, 0.5)
-            return 200, self._told(held) if held.kind == "openai" else {}
+            told = {"openai": self._told, "anthropic": self._message_batch}.get(held.kind)
+            return 200, told(held) if told else {}
 
         return await self._do(request, make)
+
+    async def create_messages(self, request: web.Request) -> web.StreamResponse:
+        raw, fate = await request.read(), self._fate()
+        body, self.root = json.loads(raw), f"http://{request.host}"
+
+        def make() -> tuple[int, Json]:
+            if fate in ("500_before", "drop_before"):
+                return 500, batch_messages.problem("Internal server error", "api_error")
+            if fate == "429":
+                return 429, batch_messages.problem("Too many batches.", "rate_limit_error")
+            if len(raw) > self.run.plan.most_bytes:
+                return 413, batch_messages.problem("Request exceeds the maximum size", "request_too_large")
+            refusal = batch_messages.wrong(body, request.headers, self.run.plan)
+            if refusal is not None or fate == "400":
+                return refusal or (400, batch_messages.problem("Invalid batch."))
+            rows = [(row["custom_id"], row["params"]) for row in body["requests"]]
+            self.numbers += 1
+            held = Held(f"msgbatch_{self.numbers:06d}", "", "anthropic", "", rows, None, lag=self.run.plan.lag)
+            self.held[held.id] = held
+            self.handed.update(id for id, _ in rows)
+            if fate in ("500_after", "drop_after"):
+                return 500, batch_messages.problem("Internal server error", "api_error")
+            return 200, self._message_batch(held)
+
+        if fate in ("drop_before", "drop_after"):
+            make()
+            return await vanish(request, forever=False)
+        return await self._do(request, make)
+
+    async def list_messages(self, request: web.Request) -> web.StreamResponse:
+        plan, after = self.run.plan, request.query.get("after_id")
+
+        def make() -> tuple[int, Json]:
+            found = self._listed("anthropic")
+            for held in found:
+                self._step(held)
+            rows = [self._message_batch(held) for held in found]
+            ids = [row["id"] for row in rows]
+            rows = rows[ids.index(after) + 1 :] if after else rows
+            page = rows[: plan.page]
+            ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {}
+            return 200, {"data": page, "has_more": len(rows) > len(page), "first_id": None, "last_id": None} | ends
+
+        return await self._do(request, make)
+
+    async def look_messages(self, request: web.Request) -> web.StreamResponse:
+        return await self._look(request, self._message_batch)
+
+    async def results(self, request: web.Request) -> web.StreamResponse:
+        held = self.held.get(request.match_info["id"])
+        rows = None if held is None or held.status == "in_progress" else [*held.outputs, *held.faults]
+        return await self._send_file(request, rows and "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+    def _message_batch(self, held: Held) -> Json:
+        ended, kinds = held.status != "in_progress", [row["result"]["type"] for row in held.faults]
+        counts = {word: kinds.count(word) for word in ("errored", "canceled", "expired")}
+        # What is missing from the results is counted: the sum is always that of all rows.
+        counts["succeeded"] = len(held.rows) - len(kinds) if ended else 0
+        counts["processing"] = 0 if ended else len(held.rows)
+        at = datetime.fromtimestamp(held.created, UTC).isoformat()
+        told: Json = {"id": held.id, "type": "message_batch", "request_counts": counts, "created_at": at}
+        told |= {"processing_status": "ended" if ended else "in_progress", "expires_at": at, "archived_at": None}
+        told |= {"cancel_initiated_at": at if held.status == "cancelled" else None, "ended_at": at if ended else None}
+        where = f"{self.root}/v1/messages/batches/{held.id}/results"
+        return told | {"results_url": where if ended else None}
 
     async def start_upload(self, request: web.Request) -> web.StreamResponse:
         await request.json()

@@ -99,3 +99,31 @@ def test_google(service: BatchServer) -> None:
     assert {row["key"] for row in found} == {"f0", "f1"}
     assert {one.display_name for one in client.batches.list(config={"page_size": 1})} == {"limner-a", "limner-b"}
     assert service.bill()["paid"] == {"g0": 1, "g1": 1, "f0": 1, "f1": 1}
+
+
+def test_anthropic(service: BatchServer) -> None:
+    package = sdk("anthropic", "anthropic")
+    service.reset()
+    service.configure(looks=1, page=1)
+    client = package.Anthropic(base_url=service.base_url.removesuffix("/v1"), api_key="none", max_retries=0)
+    params = {"model": "judge", "max_tokens": 500, "messages": [{"role": "user", "content": PROMPT}]}
+    asked = [{"custom_id": f"a{n}", "params": params | {"top_k": n + 1}} for n in range(2)]
+    batches = [client.messages.batches.create(requests=rows) for rows in (asked, asked[:1])]
+    assert [(one.processing_status, one.request_counts.processing) for one in batches] == [
+        ("in_progress", 2),
+        ("in_progress", 1),
+    ]
+    cancelled = client.messages.batches.cancel(batches[1].id)
+    assert (cancelled.processing_status, cancelled.request_counts.canceled) == ("ended", 1)
+    assert [one.id for one in client.messages.batches.list(limit=1)] == [batches[1].id, batches[0].id]
+    batch = client.messages.batches.retrieve(batches[0].id)
+    assert (batch.processing_status, batch.request_counts.succeeded) == ("ended", 2)
+    found = list(client.messages.batches.results(batch.id))
+    assert {row.custom_id for row in found} == {"a0", "a1"}
+    assert found[0].result.message.usage.input_tokens > 0
+    assert [row.result.type for row in client.messages.batches.results(batches[1].id)] == ["canceled"]
+    with pytest.raises(package.BadRequestError):
+        client.messages.batches.create(requests=[asked[0], asked[0]])
+    with pytest.raises(package.BadRequestError):
+        client.messages.batches.create(requests=[{"custom_id": "a b", "params": params}])
+    assert service.bill()["paid"] == {"a0": 1, "a1": 1}

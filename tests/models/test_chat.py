@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from limner.calls import Calls, Fault
 from limner.calls.first_call import Unusable
+from limner.core import settings
 from limner.core.asks import Picture, Text
 from limner.core.errors import UsageError
 from limner.core.images import Preparer
@@ -52,6 +53,19 @@ def fails(chat: ChatModel, store: Store, *shown: Text | Picture) -> Fault:
     except Unusable as error:
         return error.fault
     raise AssertionError("there is no fault")
+
+
+@pytest.mark.parametrize("effort", ["none", "minimal", "low"])
+def test_effort_that_model_does_not_accept_is_refused_before_anything_is_sent(
+    effort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    chat = open_model("openai/gpt-6.1-sol", {"reasoning_effort": effort}, settings.load(), Preparer(lambda _: b""))
+    if effort == "low":
+        chat.check()
+        return
+    with pytest.raises(UsageError, match=f"reasoning_effort={effort}; use one of low, medium, high, xhigh, max"):
+        chat.check()
 
 
 def test_text_and_images_are_sent_in_chat_format(chat: ChatServer, store: Store) -> None:

@@ -19,6 +19,7 @@ from tests.fakes.batches import BatchServer
 from tests.support import SmallExam, write_exam
 
 JUDGE, PAINTER, GEMINI, DRAWER = "fake/judge", "fake/gpt-image-1", "google/gemini-3.8-flash", "google/gemini-image"
+CLAUDE = "claude/judge"
 SETTINGS = """
 [providers.fake]
 base_url = "{openai}"
@@ -35,6 +36,15 @@ image_shape = "gemini"
 seeds = true
 [providers.google.batch]
 shape = "gemini"
+share = 0.5
+{limits}
+[providers.claude]
+base_url = "{openai}"
+shape = "anthropic"
+key_env = "FAKE_API_KEY"
+structured = "json_schema"
+[providers.claude.batch]
+shape = "anthropic"
 share = 0.5
 {limits}
 [providers.plain]
@@ -70,7 +80,7 @@ class Place:
     def configure(self, **limits: Any) -> None:
         """Write the settings, with other limits than the usual ones."""
         told = "\n".join(f"{name} = {value}" for name, value in (LIMITS | limits).items())
-        names = (JUDGE, PAINTER, GEMINI, DRAWER, "plain/judge")
+        names = (JUDGE, PAINTER, GEMINI, DRAWER, CLAUDE, "plain/judge")
         models = "".join(MODEL.format(name=name) for name in names)
         words = SETTINGS.format(openai=self.server.base_url, gemini=self.server.gemini_url, limits=told, models=models)
         (self.root / "limner.toml").write_text(words, "utf-8")

@@ -17,7 +17,7 @@ from limner.running.wave import BatchWaves
 from limner.store import Store
 from tests.fakes import ChatServer
 from tests.fakes.batches import BatchServer
-from tests.running.batch_support import DRAWER, GEMINI, JUDGE, PAINTER, Place, make_place, paid_once
+from tests.running.batch_support import CLAUDE, DRAWER, GEMINI, JUDGE, PAINTER, Place, make_place, paid_once
 
 pytestmark = pytest.mark.slow
 
@@ -389,6 +389,47 @@ def test_uncertain_gemini_submission_is_looked_up_by_name(place: Place, fate: st
     assert place.run(judge=GEMINI)[0] == 0
     paid_once(place.server, QUESTIONS)
     assert set(place.server.bill()["handed"].values()) == {1}
+
+
+@pytest.fixture
+def claude(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("FAKE_API_KEY", "sk-none")
+    return place
+
+
+def test_claude_marks_in_batches_at_half_price(claude: Place) -> None:
+    plan(claude, rows={"http_500": 0.3, "http_429": 0.2, "expired": 0.3}, malformed_until_turn=1, breaks=1)
+    code, body, err = claude.run(judge=CLAUDE)
+    assert (code, body["done"], body["failed"]) == (0, 2 * QUESTIONS, 0), err
+    paid_once(claude.server, 2 * QUESTIONS)
+    faults = {row.fault for row in claude.rows("attempts") if row.fault}
+    assert {"timeout"} < faults <= {"server", "rate_limit", "timeout"}
+    usage = [row.result["raw"]["usage"] for row in claude.rows("attempts") if row.fault is None]
+    full = sum(use["input_tokens"] * 2.0 + use["output_tokens"] * 8.0 for use in usage) / 1e6
+    assert sum(row.cost for row in claude.rows("attempts")) == pytest.approx(full / 2)
+    assert {row.status for row in claude.rows("batches")} == {"expired", "completed"}
+
+
+@pytest.mark.parametrize("fate", ["500_after", "drop_before", "drop_after"])
+def test_uncertain_claude_submission_is_looked_up_by_its_results(claude: Place, fate: str) -> None:
+    # Another batch of the same size must not be taken for it.
+    assert claude.run("--judge-arg", "top_k=1", judge=CLAUDE)[0] == 0
+    plan(claude, fates=[fate, fate], page=1, looks=4)
+    assert claude.run("--judge-arg", "top_k=2", judge=CLAUDE)[0] == 0
+    paid_once(claude.server, 2 * QUESTIONS)
+    ends = ["completed", "completed"] + ([] if "after" in fate else ["released"])
+    assert sorted(row.status for row in claude.rows("batches")) == ends
+
+
+def test_cancelled_claude_batch_keeps_answers(claude: Place) -> None:
+    plan(claude, looks=10**6)
+    assert claude.run("--batch-wait", "0", judge=CLAUDE)[0] == 3
+    (batch,) = claude.rows("batches")
+    assert claude.limner(["batches", "--store", "store", "--cancel", batch.id])[0] == 0
+    assert claude.run(judge=CLAUDE)[1]["failures"] == {"interrupted": QUESTIONS // 2}
+    plan(claude)
+    assert claude.run(judge=CLAUDE)[0] == 0
+    paid_once(claude.server, QUESTIONS)
 
 
 def test_estimate_uses_batch_price(place: Place) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import random
 import signal
+from base64 import urlsafe_b64decode
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -18,7 +20,7 @@ from limner.calls.purse import read_purses
 from limner.store.schema import attempts, calls, reservations
 from tests.fakes.batches import BatchServer
 from tests.running.batch_child import Child, forks
-from tests.running.batch_support import GEMINI, JUDGE, Place, make_place, paid_once
+from tests.running.batch_support import CLAUDE, GEMINI, JUDGE, Place, make_place, paid_once
 from tests.store.places import fresh_place
 
 pytestmark = pytest.mark.slow
@@ -73,7 +75,10 @@ def killed_and_resumed(
     last = Child(context, place.root, words)
     assert last.go() == 0, last.said
     paid_once(server, WAVES * QUESTIONS)
-    handed = server.bill()["handed"]
+    handed = Counter[str]()
+    for id, times in server.bill()["handed"].items():
+        # At Anthropic, a call's id is its batch's tag and its key, both shortened.
+        handed[id if len(id) == 64 else urlsafe_b64decode(id[20:] + "=").hex()] += times
     with place.open_store() as store, store.reading() as connection:
         tries = sa.select(calls.c.key, calls.c.tries).where(calls.c.key.in_(list(handed)))
         # Once, and once more for each time that the service has failed at it.
@@ -83,7 +88,8 @@ def killed_and_resumed(
 
 def command(place: Place, salt: int, *more: str, judge: str = JUDGE) -> list[str]:
     """Every salt makes calls of its own."""
-    return place.words("--judge-arg", f"seed={salt}", *more, judge=judge)
+    salted = "top_k" if judge == CLAUDE else "seed"
+    return place.words("--judge-arg", f"{salted}={salt}", *more, judge=judge)
 
 
 def test_run_killed_at_any_request_resumes(place: Place) -> None:
@@ -124,6 +130,13 @@ def test_gemini_run_killed_at_any_request_resumes(place: Place, inline: int) -> 
             killed_and_resumed(place, words, (at,), takes=takes)
     finally:
         place.configure(inline_bytes=0)
+
+
+def test_claude_run_killed_at_any_request_resumes(place: Place) -> None:
+    # In each of two waves: batch, two looks, results.
+    points = [(1, "first"), (1, "last"), (2, "first"), (4, "first"), (5, "first"), (5, "last"), (8, "first")]
+    for at, takes in some(place, points, 2):
+        killed_and_resumed(place, command(place, 1200 + at + 100 * (takes == "last"), judge=CLAUDE), (at,), takes=takes)
 
 
 def test_killed_run_keeps_money_reserved(place: Place) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import IO, Any, Protocol
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -12,14 +14,14 @@ from ..core.errors import UsageError
 from ..core.redaction import join_path
 from ..core.settings import BatchFacts, Provider
 from . import Fault, Kind
-from .downloads import fetched_lines, upload_in_pieces
+from .downloads import MOST_BYTES, fetched_lines, upload_in_pieces
 from .http import IMAGE_REPLY_BYTES, TEXT_REPLY_BYTES, Form, error_message, exchange, kind_of
 from .journal import BatchLane, BatchReply
 
 REFUSED = frozenset({"auth", "credits", "setup", "refusal", "bad_request", "rate_limit"})
 """Kinds of fault after which a service certainly did not accept a batch; after any other it may have."""
 CHAT_ENDPOINT, DRAW_ENDPOINT, EDIT_ENDPOINT = "/v1/chat/completions", "/v1/images/generations", "/v1/images/edits"
-GEMINI_ENDPOINT = "batchGenerateContent"
+GEMINI_ENDPOINT, MESSAGES_ENDPOINT = "batchGenerateContent", "/v1/messages"
 
 
 def no_batches(name: str) -> str:
@@ -70,8 +72,14 @@ class BatchService(Protocol):
         """
         ...
 
-    async def find(self, tag: str, since: float) -> str | None:
-        """Return the service's name of the batch with this tag, submitted after `since`; None if not listed."""
+    async def find(self, tag: str, since: float, calls: int) -> str | None:
+        """Return the service's name of the batch with this tag and number of calls, submitted after `since`.
+
+        None means that it is not listed.
+
+        Raises:
+            Fault: This cannot be known now.
+        """
         ...
 
     async def forget(self, file: str) -> None:
@@ -100,6 +108,8 @@ def open_batches(name: str, provider: Provider) -> BatchService:
 
     if provider.batch is None:
         raise UsageError(f"Limner does not support batches of {name}; leave out --batch")
+    if provider.batch.shape == "anthropic":
+        return AnthropicBatches(provider)
     return OpenAIBatches(provider) if provider.batch.shape == "openai" else GeminiBatches(provider)
 
 
@@ -114,7 +124,7 @@ TEXT_BYTES, DRAWING_BYTES = 2**20, 32 * 2**20
 
 def most_result_bytes(lane: BatchLane, calls: int) -> int:
     """Return the most bytes that the file with the results of a batch may have."""
-    text = lane.endpoint == CHAT_ENDPOINT
+    text = lane.endpoint in (CHAT_ENDPOINT, MESSAGES_ENDPOINT)
     return max(TEXT_REPLY_BYTES if text else IMAGE_REPLY_BYTES, calls * (TEXT_BYTES if text else DRAWING_BYTES))
 
 
@@ -155,7 +165,7 @@ class OpenAIBatches:
         body = {"input_file_id": file, "endpoint": lane.endpoint, "completion_window": "24h", "metadata": {TAG: tag}}
         return str((await self._ask("POST", "/batches", body=body))["id"])
 
-    async def find(self, tag: str, since: float) -> str | None:
+    async def find(self, tag: str, since: float, calls: int) -> str | None:
         """See `limner.calls.batch_services.BatchService`."""
         after = ""
         for _ in range(PAGES):
@@ -274,7 +284,7 @@ class GeminiBatches:
         body = {"batch": {"displayName": PREFIX + tag, "inputConfig": source}}
         return str((await self._ask("POST", f"/models/{quote(lane.model)}:{lane.endpoint}", body=body))["name"])
 
-    async def find(self, tag: str, since: float) -> str | None:
+    async def find(self, tag: str, since: float, calls: int) -> str | None:
         """See `limner.calls.batch_services.BatchService`."""
         token = ""
         for _ in range(PAGES):
@@ -342,3 +352,157 @@ def _gemini_reply(key: Any, row: dict[str, Any]) -> BatchReply | None:
     assert isinstance(error, dict)
     status, word = CODES.get(error.get("code", 13), (500, "INTERNAL"))
     return BatchReply(key, status, {"error": {"status": word, **error, "code": status}})
+
+
+ANTHROPIC_VERSION = "2023-06-01"
+"""Not the newer 2026-10-21, which takes no temperature; presets set one. Anthropic keeps both versions unchanged."""
+STATUSES = {
+    "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
+    "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504,
+    "overloaded_error": 529,
+}  # fmt: skip
+"""HTTP status of each type of error."""
+PREFIX_LENGTH = 20
+"""Characters of a tag in the id of each call: 120 bits; with the call's key, 63 of the 64 that an id may have."""
+
+
+def anthropic_headers(provider: Provider) -> dict[str, str]:
+    """Return the headers of a request to Anthropic's API."""
+    return provider.key_headers("x-api-key: {key}") | {"anthropic-version": ANTHROPIC_VERSION}
+
+
+class AnthropicBatches:
+    """The batches of a service that speaks like Anthropic's.
+
+    They have no name or metadata, so the tag is part of each call's id. A batch shows these only when it has ended.
+
+    https://platform.claude.com/docs/en/build-with-claude/batch-processing and anthropic 2.8.0; read 2026-11-18.
+    """
+
+    def __init__(self, provider: Provider) -> None:
+        assert provider.batch is not None
+        self.facts: BatchFacts = provider.batch
+        self._provider = provider
+        self._others: set[str] = set()
+
+    def line(self, key: str, lane: BatchLane, body: dict[str, Any]) -> bytes:
+        """See `limner.calls.batch_services.BatchService`."""
+        return json.dumps({"custom_id": key, "params": body}, ensure_ascii=False).encode() + b"\n"
+
+    async def upload(self, tag: str, lines: IO[bytes], size: int) -> str | None:
+        """See `limner.calls.batch_services.BatchService`: lines are always sent inline."""
+        return None
+
+    async def create(self, tag: str, lane: BatchLane, file: str | None, lines: IO[bytes] | None) -> str:
+        """See `limner.calls.batch_services.BatchService`."""
+        assert lines is not None
+        lines.seek(0)
+        rows = [json.loads(line) for line in lines]
+        asked = [row | {"custom_id": _prefix(tag) + _short(row["custom_id"])} for row in rows]
+        return str((await self._ask("POST", "", body={"requests": asked}))["id"])
+
+    async def find(self, tag: str, since: float, calls: int) -> str | None:
+        """See `limner.calls.batch_services.BatchService`."""
+        after, running = "", ""
+        for _ in range(PAGES):
+            page = await self._ask("GET", f"?limit={PAGE}" + (f"&after_id={quote(after)}" if after else ""))
+            rows = page.get("data") or []
+            for row in rows:
+                id = str(row["id"])
+                if id in self._others or _count(row) != calls:
+                    continue
+                if row.get("processing_status") != "ended":
+                    running = id
+                elif await self._has(id, tag):
+                    return id
+            past = rows and _instant(rows[-1].get("created_at")) < since - CLOCKS_APART_S
+            if not rows or past or not page.get("has_more"):
+                break
+            after = str(rows[-1]["id"])
+        else:
+            raise endless_list()
+        if running:
+            raise Fault("server", f"whether {running} is this batch shows only when it has ended")
+        return None
+
+    async def forget(self, file: str) -> None:
+        """See `limner.calls.batch_services.BatchService`: there are no files."""
+
+    async def look(self, remote: str) -> RemoteBatch:
+        """See `limner.calls.batch_services.BatchService`."""
+        state = await self._ask("GET", f"/{quote(remote, safe='')}")
+        status = "running"
+        if state.get("processing_status") == "ended":
+            counts = state.get("request_counts") or {}
+            ends = {"cancelled": counts.get("canceled"), "expired": counts.get("expired")}
+            status = next((end for end, count in ends.items() if count), "completed")
+        return RemoteBatch(remote, status, None, state)
+
+    async def replies(self, batch: RemoteBatch, most: int) -> AsyncIterator[BatchReply]:
+        """See `limner.calls.batch_services.BatchService`."""
+        async for row in self._results(batch.id, most):
+            if (reply := _anthropic_reply(row)) is not None:
+                yield reply
+
+    async def cancel(self, remote: str) -> None:
+        """See `limner.calls.batch_services.BatchService`."""
+        await self._ask("POST", f"/{quote(remote, safe='')}/cancel", body={})
+
+    async def _has(self, remote: str, tag: str) -> bool:
+        """Return whether the calls of a batch that has ended have this tag."""
+        async for row in self._results(remote):
+            if str(row.get("custom_id")).startswith(_prefix(tag)):
+                return True
+            break
+        self._others.add(remote)
+        return False
+
+    def _results(self, remote: str, most: int = MOST_BYTES) -> AsyncIterator[dict[str, Any]]:
+        url = self._provider.address(f"/messages/batches/{quote(remote, safe='')}/results")
+        return fetched_lines(url, anthropic_headers(self._provider), most=most)
+
+    async def _ask(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
+        how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": TEXT_REPLY_BYTES, **sent}
+        url = self._provider.address(f"/messages/batches{path}")
+        return await exchange(method, url, headers=anthropic_headers(self._provider), **how)
+
+
+def _short(digits: str) -> str:
+    """Return hexadecimal digits in the characters that an id may have."""
+    return urlsafe_b64encode(bytes.fromhex(digits)).decode().rstrip("=")
+
+
+def _prefix(tag: str) -> str:
+    """Return the beginning of the ids of the calls in a batch."""
+    return _short(tag)[:PREFIX_LENGTH]
+
+
+def _count(row: dict[str, Any]) -> int:
+    """Return the number of calls in a listed batch."""
+    return sum(count for count in (row.get("request_counts") or {}).values() if isinstance(count, int))
+
+
+def _instant(text: Any) -> float:
+    """Return the seconds of a date and time; 0 if it is none."""
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _anthropic_reply(row: dict[str, Any]) -> BatchReply | None:
+    """Return the reply in a row of results; None if the row has no call key."""
+    id, result = str(row.get("custom_id")), row.get("result")
+    try:
+        key = urlsafe_b64decode(id[PREFIX_LENGTH:] + "=").hex()
+    except ValueError:
+        return None
+    result = result if isinstance(result, dict) else {}
+    if isinstance(result.get("message"), dict):
+        return BatchReply(key, 200, result["message"])
+    ended = {"canceled": 499, "expired": 408}.get(str(result.get("type")))
+    error = result.get("error")
+    inner = error.get("error") if isinstance(error, dict) else None
+    if not isinstance(inner, dict):
+        inner = {"message": error_message(row)}
+    return BatchReply(key, ended or STATUSES.get(str(inner.get("type")), 500), {"error": inner})

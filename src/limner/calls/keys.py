@@ -51,7 +51,7 @@ class Request:
 
     Attributes:
         kind: ``chat``, ``paint`` or ``probe``.
-        target: The model or service it goes to, such as ``openai/gpt-6-sol``.
+        target: The model or service it goes to, such as ``openai/gpt-6.1-sol``.
         body: Everything that can change the outcome.
         repeat: Counts deliberate repetitions of the same request.
         round: Counts retries after a stored failure.

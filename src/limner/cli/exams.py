@@ -100,7 +100,7 @@ def prove(exam: str, **given: Any) -> None:
     from ..store.store import open_or_empty, open_store
 
     if len(given["judges"]) != 1:
-        raise UsageError("name one judge with --judge, such as ocr or openai/gpt-6-sol")
+        raise UsageError("name one judge with --judge, such as ocr or openai/gpt-6.1-sol")
     form = given["form"]
     asking = options.make_asking(given)
     opening = open_or_empty(given["store"]) if given["dry_run"] else open_store(given["store"], create=True)

@@ -147,8 +147,8 @@ strategies = combine_options(
     ),
     click.option(
         "-S", "strategy_options", multiple=True, metavar="KEY=VALUE",
-        help="An option for the strategies, such as planner=openai/gpt-6-sol, chooser=…, critic=…, coder=…, editor=…. "
-        "Repeatable.",
+        help="An option for the strategies, such as planner=openai/gpt-6.1-sol, chooser=…, critic=…, coder=…, "
+        "editor=…. Repeatable.",
     ),
 )  # fmt: skip
 measuring = combine_options(
@@ -202,7 +202,8 @@ judge_settings = combine_options(
 judge_options = combine_options(
     click.option(
         "--judge", "judges", cls=ListingOption, multiple=True, metavar="SPEC", shell_complete=complete.judges,
-        help="A judge: PROVIDER/MODEL, such as openai/gpt-6-sol, or one of {judges}, such as replay/FILE. Repeatable.",
+        help="A judge: PROVIDER/MODEL, such as openai/gpt-6.1-sol, or one of {judges}, such as replay/FILE. "
+        "Repeatable.",
     ),
     judge_settings,
 )  # fmt: skip
@@ -212,7 +213,7 @@ score_options = click.option(
 )  # fmt: skip
 judges = click.option(
     "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]", shell_complete=complete.judges,
-    help="Only this judge; 'openai/gpt-6-sol?reasoning_effort=low' only as called with this argument. Repeatable.",
+    help="Only this judge; 'openai/gpt-6.1-sol?reasoning_effort=low' only as called with this argument. Repeatable.",
 )  # fmt: skip
 without = click.option(
     "--without", multiple=True, metavar="PAINTER", shell_complete=complete.painters,

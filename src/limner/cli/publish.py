@@ -219,7 +219,7 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown:
 )  # fmt: skip
 @click.option(
     "-S", "strategy_options", multiple=True, metavar="ROLE=SPEC",
-    help="A model to use in strategies in place of the paper's, such as planner=openai/gpt-6-sol. Repeatable.",
+    help="A model to use in strategies in place of the paper's, such as planner=openai/gpt-6.1-sol. Repeatable.",
 )  # fmt: skip
 @click.option(
     "--judge", "judges", multiple=True, metavar="[NAME=]SPEC",

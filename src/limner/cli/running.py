@@ -143,7 +143,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     if given["batch_wait"] is not None and not given["batch"]:
         raise UsageError("--batch-wait needs --batch")
     if "judges" in given and not asking.judges and not asking.preset:
-        raise UsageError("name a judge with --judge, such as ocr or openai/gpt-6-sol, or a --preset")
+        raise UsageError("name a judge with --judge, such as ocr or openai/gpt-6.1-sol, or a --preset")
 
     shard = make_shard(given)
 

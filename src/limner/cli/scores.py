@@ -139,7 +139,7 @@ alternatives = options.combine_options(
 @options.without
 @click.option(
     "--judge", "--judges", "judges", multiple=True, metavar="NAME[,NAME…]",
-    help="Only these: a judge ('openai/gpt-6-sol?reasoning_effort=low' only as called with this argument), a metric, "
+    help="Only these: a judge ('openai/gpt-6.1-sol?reasoning_effort=low' only as called with this argument), a metric, "
     "person/NAME, or people/STUDY for all people of a study together. Repeatable.",
 )  # fmt: skip
 @click.option("--study", metavar="NAME", help="Only the drawings and people of this study, weighted by its design.")

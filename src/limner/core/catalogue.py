@@ -32,6 +32,7 @@ class ModelFacts(StrictModel):
         confirmed: Whether every fact was confirmed by pages of its maker or service.
         image_input: Whether it accepts pictures; None if unknown.
         paper_names: Its names in the papers' tables.
+        efforts: The values of ``reasoning_effort`` that it accepts; any if empty.
         max_output_tokens: The maximum length of a reply if no argument limits it.
         image_tokens: The maximum number of tokens for one picture.
         image_input_price: Dollars per million input tokens of pictures, if different from `input_price`.
@@ -45,6 +46,7 @@ class ModelFacts(StrictModel):
     confirmed: bool = True
     image_input: bool | None = None
     paper_names: tuple[str, ...] = ()
+    efforts: tuple[str, ...] = ()
     input_price: float | None = Field(default=None, ge=0)
     output_price: float | None = Field(default=None, ge=0)
     max_output_tokens: int | None = Field(default=None, gt=0)

@@ -101,7 +101,7 @@ class Evaluator:
 
     @property
     def judge(self) -> str:
-        """The judge's spec, such as ``ocr`` or ``openai/gpt-6-sol``."""
+        """The judge's spec, such as ``ocr`` or ``openai/gpt-6.1-sol``."""
         return str(self.setup["judge"])
 
     @property
@@ -249,8 +249,8 @@ class EvaluatorFilter:
     """A filter for evaluators; all conditions must hold. Without conditions, evaluators of `kinds` match.
 
     Attributes:
-        judges: Each is a judge such as ``openai/gpt-6-sol``, which matches all evaluators with this judge; the label or
-            id of one evaluator; or ``openai/gpt-6-sol?reasoning_effort=low``. An empty value, as in
+        judges: Each is a judge such as ``openai/gpt-6.1-sol``, which matches all evaluators with this judge; the label
+            or id of one evaluator; or ``openai/gpt-6.1-sol?reasoning_effort=low``. An empty value, as in
             ``?reasoning_effort=``, matches evaluators without the argument.
         wording: ``shipped``, ``release``, the OCR examiner's rules, or the beginning of the wording's hash.
         kinds: The kinds that match if no judge is named; a named judge matches regardless of its kind.

@@ -56,7 +56,7 @@ class BatchFacts(StrictModel):
         doubt_s: Seconds after which an accepted batch is sure to appear in the service's list.
     """
 
-    shape: Literal["openai", "gemini"]
+    shape: Literal["openai", "gemini", "anthropic"]
     share: float = Field(gt=0, le=1)
     calls: int = Field(gt=0)
     bytes: int = Field(gt=0)

@@ -23,7 +23,7 @@ def open_model(spec: str, args: dict[str, Any], settings: Settings, images: Prep
     """Return the model behind ``provider/model`` or ``replay/FILE``."""
     provider, slash, rest = spec.partition("/")
     if not (slash and rest):
-        raise UsageError(f"{spec!r} is not a model: write provider/model, such as openai/gpt-6-sol, or replay/FILE")
+        raise UsageError(f"{spec!r} is not a model: write provider/model, such as openai/gpt-6.1-sol, or replay/FILE")
     if provider == "replay":
         return ReplayModel(Path(rest))
     shape = settings.provider(provider).shape

@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..calls import Bill, Fault, Kind, Result
+from ..calls.batch_services import anthropic_headers
 from ..calls.usage import Incredible, reported_tokens, reported_usage
 from ..core.images import PreparedImage, Preparer
 from ..core.settings import Settings
 from .chat import LIMITS, ChatModel
 
-VERSION = "2023-06-01"
-"""Not the newer 2026-10-21, which takes no temperature; presets set one. Anthropic keeps both versions unchanged."""
 USUAL_TOKENS = 16_000
 """The limit of a reply's tokens if none is derived from its usual length; every request must state one."""
 SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -52,8 +51,7 @@ class AnthropicModel(ChatModel):
             reply_format = {"type": "json_schema", "schema": shape["json_schema"]["schema"]}
             args["output_config"] = {**args.get("output_config", {}), "format": reply_format}
         body = {"model": self.settings["model"], "messages": talk, **({"system": system} if system else {}), **args}
-        head = self.provider.key_headers("x-api-key: {key}") | {"anthropic-version": VERSION}
-        return self.provider.address("/messages"), head, body
+        return self.provider.address("/messages"), anthropic_headers(self.provider), body
 
     def picture(self, image: PreparedImage, part: Mapping[str, Any]) -> dict[str, Any]:
         """See `limner.models.chat.ChatModel`."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..calls import Attempt, Bill, Calls, Fault, Kind, Outcome, Request, Result, bill
-from ..calls.batch_services import CHAT_ENDPOINT, GEMINI_ENDPOINT, no_batches
+from ..calls.batch_services import CHAT_ENDPOINT, GEMINI_ENDPOINT, MESSAGES_ENDPOINT, no_batches
 from ..calls.http import TEXT_REPLY_BYTES, error_message, exchange, kind_of
 from ..calls.journal import BatchLane, BatchRow
 from ..calls.usage import (
@@ -20,6 +20,7 @@ from ..calls.usage import (
     reported_usage,
 )
 from ..core.asks import Part, Picture, Text
+from ..core.errors import UsageError
 from ..core.faults import picture_faults
 from ..core.images import QUICK_PREFIX, PreparedImage, Preparer
 from ..core.settings import ModelFacts, Provider, Settings
@@ -32,6 +33,8 @@ MIN_CAP, CAP_FACTOR = 4096, 4
 LONG_REPLY = 32_768
 """A model that can write more tokens than this may think before it replies."""
 USUAL_EFFORT = "medium"
+ENDPOINTS = {"openai": CHAT_ENDPOINT, "gemini": GEMINI_ENDPOINT, "anthropic": MESSAGES_ENDPOINT}
+"""Endpoints of batched calls, by the wire format of the batches."""
 
 
 class ChatModel:
@@ -47,8 +50,11 @@ class ChatModel:
         self._shapeless = False
 
     def check(self) -> None:
-        """Raise an error if the key is missing."""
+        """Raise an error if the key is missing, or an argument is not accepted."""
         self.provider.key()
+        effort, efforts = self._args.get("reasoning_effort"), self._facts.efforts
+        if effort is not None and efforts and effort not in efforts:
+            raise UsageError(f"{self.name} does not accept reasoning_effort={effort}; use one of {', '.join(efforts)}")
 
     def price(self, tokens_in: int, tokens_out: int) -> float | None:
         """Return the dollars for these numbers of tokens, or None if the price is unknown."""
@@ -158,8 +164,7 @@ class ChatModel:
         def fault(status: int, body: dict[str, Any]) -> Fault:
             return Fault(self.kind(status, body), f"{status}: {error_message(body)}", result=body)
 
-        endpoint = GEMINI_ENDPOINT if gemini else CHAT_ENDPOINT
-        lane = BatchLane(self.name.partition("/")[0], endpoint, self._model)
+        lane = BatchLane(self.name.partition("/")[0], ENDPOINTS[self.provider.batch.shape], self._model)
         return BatchRow(lane, self.provider, line, read, fault, most)
 
     def _most_tokens(self, messages: list[dict[str, Any]], args: dict[str, Any]) -> tuple[int, int | None]:

@@ -102,11 +102,11 @@ class Wave:
         """Find out whether the service has a batch that is in doubt."""
         service = self._waves.service(batch.service)
         try:
-            remote = await service.find(batch.id, batch.created)
+            remote = await service.find(batch.id, batch.created, batch.calls)
             if remote is None and self.store.now() >= batch.updated + service.facts.doubt_s:
                 if batch.file is not None:
                     await self._forget(service, batch.file)
-                    remote = await service.find(batch.id, batch.created)
+                    remote = await service.find(batch.id, batch.created, batch.calls)
                 if remote is None:
                     await self._not_taken(batch)
                     return

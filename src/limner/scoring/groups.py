@@ -71,7 +71,7 @@ def find_groups(
         store: The store that holds the results.
         painters: Only these painters.
         without: Leave out these painters.
-        judges: Only these evaluators, such as ``openai/gpt-6-sol`` or ``openai/gpt-6-sol?reasoning_effort=low``.
+        judges: Only these evaluators, such as ``openai/gpt-6.1-sol`` or ``openai/gpt-6.1-sol?reasoning_effort=low``.
         reading: How stored replies are read.
         variant: Only marks asked for with this variant.
         options: Only marks asked for with these options; names of evidence choose the backend that measured it.

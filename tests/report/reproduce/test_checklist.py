@@ -71,7 +71,7 @@ def test_retired_models_are_reported_with_successor(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("LIMNER_TODAY", "2027-02-01")
     late = limner("reproduce", SAMPLE, "--format=json").json()
     assert all(step["cannot"] for step in late["steps"])
-    other = limner("reproduce", SAMPLE, "--judge", "openai/gpt-6-sol", "--format=json").json()
+    other = limner("reproduce", SAMPLE, "--judge", "openai/gpt-6.1-sol", "--format=json").json()
     assert not all(step["cannot"] for step in other["steps"])
 
 

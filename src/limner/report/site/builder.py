@@ -80,7 +80,7 @@ def build(
         output: A new or empty folder, or an earlier site.
         exams: Names of exams in the store; all of them by default.
         store: A folder or database URL.
-        judges: Judges such as ``openai/gpt-6-sol`` or ``openai/gpt-6-sol?reasoning_effort=low``; all by default.
+        judges: Judges such as ``openai/gpt-6.1-sol`` or ``openai/gpt-6.1-sol?reasoning_effort=low``; all by default.
         without: Painters to leave out.
         variant: Only marks requested in this variant.
         options: Only marks requested with these options; names of evidence choose its backend.

@@ -50,8 +50,8 @@ _REPLAYED = re.compile(r"replay/\S*/(?=[^/\s]+)")
 def public_judge(name: str) -> str:
     """Return a judge's name for public pages: the path of a file of replies is reduced to its name.
 
-    >>> public_judge("replay//home/ann/replies.jsonl"), public_judge("openai/gpt-6-sol")
-    ('replay/replies.jsonl', 'openai/gpt-6-sol')
+    >>> public_judge("replay//home/ann/replies.jsonl"), public_judge("openai/gpt-6.1-sol")
+    ('replay/replies.jsonl', 'openai/gpt-6.1-sol')
     """
     return _REPLAYED.sub("replay/", name)
 
