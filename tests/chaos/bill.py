@@ -27,15 +27,23 @@ class Billing:
     Attributes:
         bill: Dollars so far.
         kill: The process that dies at the request of this number, before it is answered.
+        honours: Whether a request with an idempotency key that it knows gets the first answer, and is not billed.
+        asked: The body of every request that was billed.
     """
+
+    honours = False
 
     def __init__(self, kinds: tuple[str, ...], seed: int) -> None:
         self.kinds, self.seed, self.bill = kinds, seed, 0.0
         self.billed: list[float] = []
+        self.asked: list[bytes] = []
+        self._known: dict[str, Answer] = {}
         self.kill: dict[int, int] = {}
         self._lock = threading.Lock()
 
     def __call__(self, seen: Seen) -> Answer:
+        if self.honours and (known := self._known.get(seen.headers.get("idempotency-key", ""))):
+            return known
         body = seen.json
         chance = random.Random(f"{self.seed}/{seen.number}")
         kind, most = chance.choice(self.kinds), int(body["max_completion_tokens"])
@@ -45,10 +53,14 @@ class Billing:
             with self._lock:
                 self.billed.append((PRICES[0] * sent + PRICES[1] * written) / 1e6)
                 self.bill = sum(self.billed)
+                self.asked.append(seen.body)
+        answer = _answer(kind, {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written})
+        if "idempotency-key" in seen.headers:
+            self._known[seen.headers["idempotency-key"]] = answer
         if (pid := self.kill.get(seen.number)) is not None:
             os.kill(pid, signal.SIGKILL)
         time.sleep(chance.uniform(0.0, 0.05))
-        return _answer(kind, {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written})
+        return answer
 
 
 def _tokens(part: dict[str, Any]) -> int:

@@ -143,6 +143,28 @@ def test_processes_killed_at_any_request_never_exceed_purse(tmp_path: Path, plac
     assert purse.spent + purse.reserved > LIMIT - BOUND
 
 
+@pytest.mark.parametrize("honours", [True, False])
+def test_service_with_idempotency_keys_bills_calls_in_flight_at_kill_once(tmp_path: Path, honours: bool) -> None:
+    billing = Billing(("answer",), 3)
+    billing.honours = honours
+    with Misbehaving(billing) as service:
+        command = words(tmp_path, str(tmp_path / "store"), service, "--budget", "50")
+        settings = tmp_path / "limner.toml"
+        header = 'timeout_s = 1\nidempotency_header = "Idempotency-Key"'
+        settings.write_text(settings.read_text("utf-8").replace("timeout_s = 1", header), "utf-8")
+        killed = Gated(*command, cwd=tmp_path, pauses=False)
+        billing.kill = {10: killed.pid}
+        killed.go()
+        assert killed.end(120).returncode == -signal.SIGKILL
+        billing.kill, asked = {}, len(service.seen)
+        again = run_limner(*command, cwd=tmp_path, timeout=120)
+        assert again.returncode in (0, 3), again
+        assert len(service.seen) > asked
+    repeated = len(billing.asked) - len(set(billing.asked))
+    assert (repeated == 0) is honours
+    assert {len(seen.headers["idempotency-key"]) for seen in service.seen} == {36}
+
+
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_raised_purse_lets_run_continue_and_is_reported(tmp_path: Path, place: str) -> None:
     billing = Billing(("answer",), 5)

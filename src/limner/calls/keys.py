@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 
 def canonical(value: Any) -> str:
@@ -88,8 +89,9 @@ _idempotency: ContextVar[dict[str, str]] = ContextVar("idempotency", default={})
 
 @contextmanager
 def idempotent(header: str | None, key: str) -> Iterator[None]:
-    """Send the key under this header with every request that changes something in this block."""
-    token = _idempotency.set({} if header is None else {header: key})
+    """Send a UUID of the key under this header with every request that changes something in this block."""
+    # As a UUID: the one form that every service with such keys accepts; some allow no more than 36 characters.
+    token = _idempotency.set({} if header is None else {header: str(uuid5(NAMESPACE_OID, key))})
     try:
         yield
     finally:
