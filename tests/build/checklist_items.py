@@ -43,11 +43,12 @@ class Checklist:
 
 
 def sampled() -> list[Checklist]:
-    """Those of the sample that comes with Limner."""
+    """Those of Limner's sample that were labelled by hand."""
     exam = exams.read(exams.resolve("sample/worldgenbench"))
     return [
         Checklist(one.id, one.prompt, tuple(entry.model_dump() for entry in one.rubric.checklist))
         for one in exam.questions
+        if one.id in {*COMPOUND, *STATED, "netherlands_polder", "physics_prism"}
     ]
 
 

@@ -21,7 +21,11 @@ GOOD, COUNTED, ADDED = "Sample_Physics_1", "Sample_Physics_3", "Sample_Physics_2
 """One that goes through, one whose ordered prompt counts what the expert does not, one to which the annotator adds."""
 PLOT, APART, EMPTY = "Sample_Geography_1", "Sample_Geography_2", "Sample_Geography_3"
 LIAR, SILENT = "Sample_Biology_1", "Sample_Biology_2"
-FIGURES: dict[str, dict[str, Any]] = {str(row["id"]): row for row in rows(SAMPLE)}
+FIGURES: dict[str, dict[str, Any]] = {
+    id: row
+    for row in rows(SAMPLE)
+    if (id := str(row["id"])) in (GOOD, COUNTED, ADDED, PLOT, APART, EMPTY, LIAR, SILENT)
+}
 
 
 def write_figures(folder: Path, ids: Sequence[str] = tuple(FIGURES)) -> Path:

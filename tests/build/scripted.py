@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 
+INPUT_PRICE, OUTPUT_PRICE = 1.0, 4.0
+
+
 @dataclass(frozen=True)
 class Heard:
     """One request: its words, the hashes of its pictures, and how often it was objected to."""
@@ -50,6 +53,7 @@ class Scripted:
     Attributes:
         refused: Why requests were refused.
         answered: Request -> how often it was answered whole.
+        spent: What its replies cost, in dollars.
         kill: A process and the number of the request at which it is killed.
         brush: What draws, where the server is an image service too.
         drawn: The prompts of the pictures it sent.
@@ -61,6 +65,7 @@ class Scripted:
     refused: list[str] = field(default_factory=list)
     answered: Counter[str] = field(default_factory=Counter)
     total: int = 0
+    spent: float = 0.0
     kill: tuple[int, int] | None = None
     killed_in_flight: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -92,7 +97,9 @@ class Scripted:
         self.heard.append((route.mark, heard))
         said = route.reply(heard)
         text = said if isinstance(said, str) else json.dumps(said)
-        usage = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
+        sent, written = max(100, len(heard.text) // 4 + 800 * len(heard.pictures)), max(50, len(text) // 4)
+        self.spent += (sent * INPUT_PRICE + written * OUTPUT_PRICE) / 1e6
+        usage = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         return 200, {"id": "x", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
 
@@ -166,7 +173,7 @@ def write_provider(folder: Path, service: Scripted) -> None:
     (folder / "limner.toml").write_text(
         f'[providers.fake]\nbase_url = "{service.url}"\nrequests_per_minute = 100000\n'
         'image_shape = "openai-images"\n'
-        '[models."fake/llm"]\ninput_price = 1.0\noutput_price = 4.0\nmax_output_tokens = 4096\n'
+        f'[models."fake/llm"]\ninput_price = {INPUT_PRICE}\noutput_price = {OUTPUT_PRICE}\nmax_output_tokens = 4096\n'
         '[painters."fake/brush"]\nimage_price = 0.04\n',
         "utf-8",
     )

@@ -195,10 +195,12 @@ def test_error_rates_on_planted_rewordings(half: str) -> None:
     found = {name: (hits[name], many) for name, many in there.items()}
     print(half, found, "refused", sure, "told to the checker", sum(bool(seen(one, one.structured)) for one in mine))
     if half == "held out":
-        assert sure == ["Sample_Physics_2", "Sample_Biology_2"], "both count what the expert does not"
+        assert sure == ["Sample_Physics_2", "Sample_Biology_2", "Sample_Geography_4"], (
+            "they say what the expert does not"
+        )
         assert found == {
-            "add": (30, 30), "drop": (12, 30), "count": (24, 24), "drop_label": (30, 30), "rename": (30, 30),
-            "turn": (18, 21), "reverse": (9, 15), "colour": (21, 21), "synonym": (14, 30),
+            "add": (39, 42), "drop": (16, 42), "count": (36, 36), "drop_label": (42, 42), "rename": (42, 42),
+            "turn": (30, 33), "reverse": (9, 15), "colour": (30, 30), "synonym": (18, 36),
         }  # fmt: skip
 
 
@@ -233,10 +235,10 @@ def test_error_rates_on_planted_evidence(half: str) -> None:
     print(half, found)
     if half == "held out":
         assert found == {
-            "right": (0, 1, 58),
-            "altered": (58, 0, 58),
-            "elsewhere": (0, 55, 58),
-            "reasoning": (0, 15, 24),
+            "right": (0, 4, 104),
+            "altered": (104, 0, 104),
+            "elsewhere": (0, 99, 104),
+            "reasoning": (0, 28, 42),
         }
 
 

@@ -250,7 +250,7 @@ def why_invisible(words: str) -> str | None:
     >>> why_invisible("Is the hand drawn above the table?") is None
     True
     """
-    plain = QUOTED.sub(" ", words)
+    plain = _ASIDE.sub(" ", words)  # What stands in brackets explains, such as what a part does.
     for reason, pattern in _INVISIBLE.items():
         if match := pattern.search(plain):
             return f'{reason}: "{match[0].strip()}"'

@@ -444,7 +444,7 @@ async def _fetch_link(link: str, context: StepContext) -> str:
     hosts = context.settings.hosts or ((urlsplit(link).hostname or ""),)
 
     async def perform(_attempt: Attempt) -> Result:
-        data = await fetch(link, hosts)
+        data = await fetch(link, hosts, urlsplit(link).port)
         try:
             sha256, _ = await asyncio.to_thread(context.blobs.put, data)
         except BadImage as error:
