@@ -72,8 +72,8 @@ $(VENV)/.docs: $(VENV)/.dev
 	@$(INSTALL) --editable '.[dev,docs]'
 	@touch $@
 
+# Torch has a build for each kind of machine, such as one without CUDA from PIP_FIND_LINKS: no hash covers them all.
 $(VENV)/.all: $(VENV)/.dev
-	# Torch has a build for each kind of machine, such as one without CUDA from PIP_FIND_LINKS: no hash covers them all.
 	@$(PIP) --no-deps torch==$(TORCH)
 	@$(INSTALL) torchao --editable '.[dev,docs,embed,postgres,s3,plots,gpu,metrics,train,ray,browser,sdks,oracles]'
 	@$(INSTALL) --no-deps $(TOGETHER) $(MINILM)

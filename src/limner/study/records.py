@@ -13,7 +13,7 @@ from ..core.errors import StoreError
 from ..running.plan import setup_id
 from ..store import Store, now
 from ..store.records import save_setup
-from ..store.schema import studies, study_answers, study_items, study_raters
+from ..store.schema import content_columns, studies, study_answers, study_items, study_raters
 
 OPEN, CLOSED, IMPORTED = "open", "closed", "imported"
 """The states of a study; for an imported one, people rated elsewhere."""
@@ -166,7 +166,7 @@ def status_of(store: Store, name: str) -> str | None:
 
 def load_items(store: Store, study: str) -> list[StudyItem]:
     """Return the items of a study, in the order of their numbers."""
-    query = sa.select(study_items).where(study_items.c.study == study).order_by(study_items.c.n)
+    query = sa.select(*content_columns(study_items)).where(study_items.c.study == study).order_by(study_items.c.n)
     with store.reading() as connection:
         return [StudyItem(**row._mapping) for row in connection.execute(query)]
 
