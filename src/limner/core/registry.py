@@ -83,8 +83,8 @@ def entries(group: str) -> tuple[Registration, ...]:
         modules = [module.name for module in pkgutil.iter_modules([str(folder)])]
         registrations += [Registration(module.replace("_", "-"), f"{package}.{module}:{thing}") for module in modules]
     if group in FILE_GROUPS:
-        folder, file, loader = FILE_GROUPS[group]
-        paths = (path.parent for path in Path(__file__).parents[1].joinpath(folder).glob(f"*/{file}"))
+        place, file, loader = FILE_GROUPS[group]
+        paths = (path.parent for path in Path(__file__).parents[1].joinpath(place).glob(f"*/{file}"))
         names = {path.name for path in paths if not (path / "__init__.py").exists()}
         registrations += [Registration(name, f"{loader}:{name}") for name in names]
     return tuple(sorted(registrations, key=lambda entry: (entry.name, not entry.own, entry.package)))

@@ -79,7 +79,9 @@ def _ask(
 
 
 def _pictures(question: Question[RubricQuestion], part: str) -> Iterator[str]:
-    references: tuple[Reference | None, ...] = question.inputs if part == "inputs" else (question.reference,)
+    references: tuple[Reference | None, ...] = (
+        getattr(question, "inputs", ()) if part == "inputs" else (question.reference,)
+    )
     for reference in references:
         if reference is not None:
             if reference.sha256 is None:
@@ -112,10 +114,10 @@ def _listed(criteria: Sequence[RubricCriterion]) -> str:
 def _fill(prompts: Prompts, name: str, fields: Mapping[str, Any]) -> str:
     """Return a template with its fields filled; the user's own must have those of the shipped one."""
     if name in prompts.released:
-        wanted = set(prompts.released[name].pieces[1::2])
-        return prompts.fill(name, **{field: fields.get(field, "") for field in wanted})
+        gaps = prompts.released[name].pieces[1::2]
+        return prompts.fill(name, **{field: as_words(find_value(fields, field)) for field in gaps})
     needed = _shipped_fields(prompts.shipped, name)
-    wanted = needed | set(FIELD.findall(prompts.text(name)))
+    wanted = needed | frozenset(FIELD.findall(prompts.text(name)))
     spare = (wanted - needed) | {"reply", "count"}
     return prompts.fill(name, spare=spare, **{field: as_words(find_value(fields, field)) for field in wanted})
 

@@ -120,7 +120,7 @@ def _criterion(
     family: Family, id: str, body: Mapping[str, Any], text: str, note: str, weight: float, place: str = ""
 ) -> RubricCriterion:
     listed = fill_fields(family.line, body) if family.line else f"{text}\n{note}" if note else text
-    low, top, words, right = 0, 1, (), ""
+    low, top, right, words = 0, 1, "", tuple[str, ...]()
     if family.kind == "scale":
         low, top = family.low, family.high
     elif family.values:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ...core.data_files import Problems
 from ...core.exam import Exam, Question
@@ -33,4 +34,5 @@ def read_questions(path: Path, name: str, definition: Definition) -> Exam[Rubric
 
 def _question(record: Record) -> Question[RubricQuestion]:
     rubric = RubricQuestion.model_validate({name: value for name, value in record.fields.items() if value is not None})
-    return Question(record.id, record.prompt, rubric, record.tags, record.reference, record.inputs)
+    more: dict[str, Any] = {"inputs": record.inputs} if record.inputs else {}
+    return Question(record.id, record.prompt, rubric, record.tags, record.reference, **more)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from ...core.asks import Ask, Reply, Unreadable, Variant
@@ -47,15 +46,8 @@ class RubricExam(Protocol[RubricQuestion]):
             for plan in plans
             if plan.kind == "weighted" and isinstance(plan.of, dict) and plan.of.keys() <= names and not plan.otherwise
         }
+        self.asked = _hash_asked(definition)
         self._known: dict[str, list[RubricCriterion]] = {}
-
-    @cached_property
-    def asked(self) -> str:
-        """A hash of the criteria and asks, which are part of the identity of a judge beside its templates."""
-        families = [family.model_dump(exclude=SCORE_KEYS, exclude_defaults=True) for family in self.definition.criteria]
-        asks = [ask.model_dump(exclude={"tokens"}, exclude_defaults=True) for ask in self.definition.asks]
-        body = json.dumps([families, asks, WORDING], sort_keys=True, default=list)
-        return hashlib.sha256(body.encode()).hexdigest()[:12]
 
     def known(self, question: Question[RubricQuestion]) -> list[RubricCriterion]:
         """Return the criteria of a question; they are made once."""
@@ -138,6 +130,14 @@ class RubricExam(Protocol[RubricQuestion]):
                 if known:
                     numbers[name] = _weighted(known, plan.weighted)
         return numbers
+
+
+def _hash_asked(definition: Definition) -> str:
+    """Return a hash of the criteria and asks, which are part of the identity of a judge beside its templates."""
+    families = [family.model_dump(exclude=SCORE_KEYS, exclude_defaults=True) for family in definition.criteria]
+    asks = [ask.model_dump(exclude={"tokens"}, exclude_defaults=True) for ask in definition.asks]
+    body = json.dumps([families, asks, WORDING], sort_keys=True, default=list)
+    return hashlib.sha256(body.encode()).hexdigest()[:12]
 
 
 def _weighted(numbers: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
