@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.data_files import Problems
 from ...core.exam import Exam, Question
-from .criteria import RubricQuestion, question_criteria
+from .criteria import RubricQuestion, question_sheet
 from .definition import Definition
 from .layout import Record, read_records
 
@@ -23,7 +23,7 @@ def read_questions(path: Path, name: str, definition: Definition) -> Exam[Rubric
     for record in found.records:
         question = _question(record)
         try:
-            if not question_criteria(definition, question):
+            if not question_sheet(definition, question).criteria:
                 raise ValueError("it has no criterion")
         except ValueError as error:
             problems.add(f"{record.place}: {error}", path, None, record.id)
