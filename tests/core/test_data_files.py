@@ -10,13 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from limner.core.data_files import (
-    Problems,
-    find_reference,
-    parse_row,
-    read_questions,
-)
-from limner.core.data_rows import MAX_PROBLEMS_SHOWN, MAX_TEXT_SHOWN, Rows, shorten, stream_lines
+from limner.core.data_files import find_reference, parse_row, read_questions
+from limner.core.data_rows import MAX_PROBLEMS_SHOWN, MAX_TEXT_SHOWN, Problems, Rows, shorten, stream_lines
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Question, Reference
 from limner.core.prompts import Prompts

@@ -10,14 +10,13 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ValidationError
 
-# Exams in other packages import these from here.
 from .data_rows import TABLES, Problems, Rows, read_rows, shorten
-from .data_rows import json_lines as json_lines
-from .data_rows import read_lines as read_lines
 from .errors import UsageError
 from .exam import Question, R, Reference
 from .images import BadImage, inspect
 from .schema import LONE_SURROGATE, M
+
+# Exams in other packages import `Id` and `Words` from here.
 from .schema import Id as Id
 from .schema import Words as Words
 
