@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...core.data_files import Columns
 from ...core.errors import StoreError
 from ...core.exam import Exam
 from .criteria import RubricQuestion, question_sheet
@@ -38,8 +39,8 @@ def load_declared(path: Path) -> Kind[Any]:
 
     definition, folder = read_definition(path), path.parent
 
-    def read(data: Path, name: str) -> Exam[RubricQuestion]:
-        return read_questions(data, name, definition)
+    def read(data: Path, name: str, columns: Columns) -> Exam[RubricQuestion]:
+        return read_questions(data, name, definition.with_columns(columns), folder / definition.prompts)
 
     def there(name: str) -> Path | None:
         return folder / name if (folder / name).exists() else None
@@ -64,7 +65,7 @@ def load_declared(path: Path) -> Kind[Any]:
 def data_path(path: Path, kind: Kind[Any]) -> Path:
     """Return the place of the data of an exam declared in the file at `path`."""
     assert isinstance(kind.protocol, RubricExam)
-    return path.parent / kind.protocol.definition.data
+    return path.parent / kind.protocol.definition.data.path
 
 
 def load_own(path: Path) -> Kind[Any]:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ...core.asks import Ask, Contract, Part, Picture, Text, Variant
+from ...core.data_layout import find_value
 from ...core.errors import Lacking
 from ...core.exam import Question, Reference
 from ...core.prompts import Prompts
 from .criteria import RubricCriterion, Sheet, as_words
 from .definition import FIELD, AskPlan, Definition, ShownText
-from .layout import find_value
 from .replies import read_answers, reply_schema, reply_words
 
 
