@@ -78,7 +78,10 @@ def load_build(store: Store, name: str) -> Build:
 def load_builds(store: Store) -> list[Build]:
     """Return all builds, by name."""
     with store.reading() as connection:
-        return [Build(**row._mapping) for row in connection.execute(sa.select(builds).order_by(builds.c.name))]
+        return [
+            Build(**row._mapping)
+            for row in connection.execute(sa.select(*content_columns(builds)).order_by(builds.c.name))
+        ]
 
 
 def save_rows(store: Store, rows: Sequence[BuildRow]) -> Future[None]:

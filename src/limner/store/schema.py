@@ -271,6 +271,7 @@ studies = Table(
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
+    _seal(),
 )
 # Items shown to raters: drawings of one question, and the probability of their being sampled.
 study_items = Table(
@@ -296,6 +297,7 @@ study_raters = Table(
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
+    _seal(),
     Index("study_raters_by_token", "token"),
 )
 # Answers to the fields of a study's form, from which markings, ratings and comparisons are made.
@@ -392,6 +394,7 @@ builds = Table(
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
+    _seal(),
 )
 build_items = Table(
     "build_items",

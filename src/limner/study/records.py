@@ -150,7 +150,7 @@ def load_study(store: Store, name: str) -> Study:
         StoreError: There is no such study; lists the stored ones.
     """
     with store.reading() as connection:
-        row = connection.execute(sa.select(studies).where(studies.c.name == name)).first()
+        row = connection.execute(sa.select(*content_columns(studies)).where(studies.c.name == name)).first()
     if row is None:
         names = ", ".join(study_names(store)) or "none; `limner study new` creates one"
         raise StoreError(f"{store.url} has no study {name!r}; it has: {names}")
@@ -173,7 +173,9 @@ def load_items(store: Store, study: str) -> list[StudyItem]:
 
 def load_raters(store: Store, study: str) -> list[StudyRater]:
     """Return the raters of a study, in the order of their names."""
-    query = sa.select(study_raters).where(study_raters.c.study == study).order_by(study_raters.c.rater)
+    query = (
+        sa.select(*content_columns(study_raters)).where(study_raters.c.study == study).order_by(study_raters.c.rater)
+    )
     with store.reading() as connection:
         return [StudyRater(**row._mapping) for row in connection.execute(query)]
 
