@@ -15,6 +15,7 @@ from limner.core.data_files import (
     MAX_TEXT_SHOWN,
     Problems,
     Rows,
+    find_input,
     find_reference,
     parse_row,
     read_questions,
@@ -216,6 +217,11 @@ def folder(tmp_path: Path) -> Path:
 def test_reference_is_found_or_absent(folder: Path) -> None:
     assert find_reference(folder, "a/x.png") == Reference("a/x.png", folder / "a" / "x.png")
     assert find_reference(folder, "a/y.png") == Reference("a/y.png")
+    assert find_input(folder, "a/x.png") == Reference("a/x.png", folder / "a" / "x.png")
+    with pytest.raises(ValueError, match=r"input picture 'a/y\.png' is not in"):
+        find_input(folder, "a/y.png")
+    with pytest.raises(ValueError, match="leaves the folder"):
+        find_input(folder, "../x.png")
 
 
 @pytest.mark.parametrize("name", ["../outside.png", "a/../../outside.png", "/etc/x.png", "a\\x.png", "a\0", ""])

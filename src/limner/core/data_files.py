@@ -224,6 +224,18 @@ def find_reference(folder: Path, name: str) -> Reference:
     return Reference(name, path)
 
 
+def find_input(folder: Path, name: str) -> Reference:
+    """Return the input picture `name` under `folder`, which must exist.
+
+    Raises:
+        ValueError: It is absent, the name leaves the folder, or the file is not an image.
+    """
+    picture = find_reference(folder, name)
+    if picture.path is None:
+        raise ValueError(f"input picture {shorten(name)!r} is not in {folder}")
+    return picture
+
+
 def _is_linked(folder: Path, below: PurePosixPath) -> bool:
     """Return whether the path from the folder to something below it contains a symbolic link."""
     at = str(folder)
