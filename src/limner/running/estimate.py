@@ -203,8 +203,7 @@ def _by_strategy(
     lines = []
     for role, (count, sent, written, pictures) in totals.items():
         if (painter := painters.get(role)) is not None:
-            shown = pictures / count if count else 0
-            line = _by_price(painter.name, role, painter, steps, round(count), pictures=shown)
+            line = _by_price(painter.name, role, painter, steps, round(count), pictures=pictures / max(count, 1))
             lines.append(share(line, painter.spec))
             continue
         model = arm.strategy.models[role]
