@@ -23,6 +23,7 @@ from limner.running.runner import Runner
 from limner.store import Store
 from limner.store.records import Drawing, load_drawings, load_exam
 from limner.store.verify import check_images
+from limner.strategies import DIRECT_STRATEGY
 from tests.strategies.support import Brush, Mind, made, said_by_studio
 from tests.support import picture, write_exam
 
@@ -93,10 +94,16 @@ def test_other_input_is_another_question(exam: Exam[Any], store: Store, tmp_path
     assert changed == [exam.questions[0].id]
 
 
-def test_absent_or_broken_input_is_named(exam: Exam[Any], store: Store, tmp_path: Path) -> None:
-    absent = replace(exam.questions[0], inputs=(Reference("gone.png"),))
-    with pytest.raises(StoreError, match=f"{absent.id}: the input picture gone.png is absent"):
-        run(replace(exam, questions=(absent,)), Brush(), store)
+def test_absent_or_broken_input_fails_its_question(exam: Exam[Any], store: Store, tmp_path: Path) -> None:
+    absent, brush = replace(exam.questions[0], inputs=(Reference("gone.png"),)), Brush()
+    incomplete = replace(exam, questions=(absent, exam.questions[1]))
+    for strategy in (DIRECT_STRATEGY, made("recaption", Mind(said_by_studio))):
+        drawn = run(incomplete, brush, store, chosen_arms=[Arm(brush, strategy)])
+        assert (drawn[absent.id].fault, "picture of the question is absent" in str(drawn[absent.id].detail)) == (
+            "missing", True,
+        )  # fmt: skip
+    assert {each.question for each in brush.drawn} == {exam.questions[1].id}
+    assert run(incomplete, control(exam, store, "blank"), store)[absent.id].status == "done"
     (tmp_path / "before_0.png").write_bytes(b"no image")
     with pytest.raises(StoreError, match=f"{exam.questions[1].id}: .*before_0.png: .*not an image"):
         run(only(exam, 1), Brush(), store)

@@ -54,7 +54,7 @@ class Question(Generic[R]):
     """One question: the prompt to draw, and the typed rubric for marking the drawing.
 
     Attributes:
-        inputs: The pictures that a painter is given with the prompt, in order; they must exist.
+        inputs: The pictures that a painter is given with the prompt, in order.
     """
 
     id: str
@@ -108,6 +108,20 @@ def hash_question(body: Mapping[str, Any], reference_sha256: str | None) -> str:
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
+_OWN_EXAMS: dict[str, Mapping[str, str]] = {}
+
+
+def know_exam(name: str, files: Mapping[str, str] | None) -> None:
+    """Set the files that define a user's own exam, which were read from its folder or a store; None if installed."""
+    if files is not None:
+        _OWN_EXAMS[name] = files
+
+
+def own_exam(name: str) -> Mapping[str, str] | None:
+    """Return the files that define a user's own exam; None for any other name."""
+    return _OWN_EXAMS.get(name)
+
+
 @dataclass(frozen=True)
 class Exam(Generic[R]):
     """A set of questions with one protocol.
@@ -118,6 +132,7 @@ class Exam(Generic[R]):
         questions: The questions in order.
         subsets: Named lists of question ids, such as ``mini``.
         notes: Remarks on this copy of the data, such as absent images.
+        files: The files that define a user's own exam, by name.
     """
 
     name: str
@@ -125,6 +140,7 @@ class Exam(Generic[R]):
     questions: tuple[Question[R], ...]
     subsets: Mapping[str, frozenset[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    files: Mapping[str, str] | None = None
 
     def select(self, selection: Selection, breakdowns: Sequence[str] = ()) -> Exam[R]:
         """Return the exam with only the selected questions, in order; a sample is stratified by `breakdowns`."""

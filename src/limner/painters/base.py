@@ -30,7 +30,8 @@ class PaintRequest:
 
     Attributes:
         images: Pictures that a strategy starts from, by content hash in the store's blobs.
-        inputs: The question's own pictures, by content hash; painters that hand in finished images ignore them.
+        inputs: The question's own pictures, by content hash, empty for one that is absent; painters that hand in
+            finished images ignore them.
         short: The text for a second, shorter text encoder instead of the prompt; only for local FLUX pipelines.
     """
 

@@ -182,17 +182,16 @@ class Backlog:
         assert slot.painter is not None
         plan, group = self.plan, slot.painter.group
         prompt = self._protocol.drawing_prompt(question, group, plan.options, plan.drawing_prompts)
-        inputs = tuple(str(picture.sha256) for picture in question.inputs)
+        inputs = tuple(picture.sha256 or "" for picture in question.inputs)
         return PaintRequest(question.id, prompt, slot.seed, self._aspect(question), inputs=inputs)
 
     def _aspect(self, question: Question[Any]) -> Aspect:
         """Return the drawing's aspect: that of the question's tag, else of its first picture."""
         aspect = question.tags.get("aspect")
-        if aspect is None and question.inputs:
-            first = question.inputs[0]
-            if str(first.sha256) not in self._shapes:
-                self._shapes[str(first.sha256)] = _shape(first, self.store)
-            aspect = self._shapes[str(first.sha256)]
+        if aspect is None and question.inputs and (sha256 := question.inputs[0].sha256):
+            if sha256 not in self._shapes:
+                self._shapes[sha256] = _shape(question.inputs[0], self.store)
+            aspect = self._shapes[sha256]
         return "landscape" if aspect == "landscape" else "portrait" if aspect == "portrait" else "square"
 
     def blank_drawing(self, slot: Slot) -> Drawing:

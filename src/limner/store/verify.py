@@ -243,7 +243,8 @@ def referenced_images(store: Store) -> dict[str, list[str]]:
             owners.setdefault(image, []).append(f"reference of {question}")
         for question, body in connection.execute(sa.select(questions.c.id, questions.c.body)):
             for picture in body.get("inputs", ()):
-                owners.setdefault(picture["sha256"], []).append(f"input of {question}")
+                if picture["sha256"] is not None:
+                    owners.setdefault(picture["sha256"], []).append(f"input of {question}")
         for key, result in connection.execute(paint):
             if isinstance(image := (result or {}).get("image"), str):
                 owners.setdefault(image, []).append(f"result of call {key[:12]}")

@@ -107,6 +107,8 @@ class Strategy:
         Raises:
             Fault: The drawing failed; the fault includes the calls and costs of all steps before.
         """
+        if not all(request.inputs) and not isinstance(painter, FinishedImages):
+            raise Fault("missing", "a picture of the question is absent: add it to the exam's data")
         if self.stages == (DIRECT,):
             return await painter.paint(request, calls)
         studio = Studio(painter, calls, blobs, self.models, self.editor, self.options, exam)

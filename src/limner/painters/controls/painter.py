@@ -78,7 +78,7 @@ class ControlPainter(FreePainter):
         return Painting(await asyncio.to_thread(self._bytes, partner), notes={"reference_of": partner})
 
     async def _unchanged(self, request: PaintRequest, calls: Calls) -> Painting:
-        if not request.inputs:
+        if not any(request.inputs[:1]):
             raise Fault("not_applicable", "the question comes with no picture to hand back")
         with picture_faults("the question's picture"):
             return Painting(await asyncio.to_thread(self._blobs.get, request.inputs[0]))
