@@ -131,7 +131,7 @@ def test_stored_file_names_cannot_leave_folder() -> None:
     from limner.core.errors import StoreError
     from limner.exams.rubric import open_stored
 
-    with pytest.raises(StoreError, match="has a file with the name '../evil.md'"):
+    with pytest.raises(StoreError, match="has a file with the name"):
         open_stored({"../evil.md": "x"})
 
 
