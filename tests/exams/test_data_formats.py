@@ -14,6 +14,7 @@ import pytest
 
 from limner import exams
 from limner.core.errors import DataError, UsageError
+from limner.core.exam import Exam
 from limner.exams.data_source import COLUMNS
 from tests.cli.invoke import limner
 
@@ -69,7 +70,7 @@ def convert(name: str, folder: Path, ending: str, change: Callable[[Any], Any] =
     return folder
 
 
-def whole(exam: exams.Exam[Any]) -> dict[str, str]:
+def whole(exam: Exam[Any]) -> dict[str, str]:
     return {question.id: question.hash for question in exam.questions}
 
 
