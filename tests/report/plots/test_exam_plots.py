@@ -10,11 +10,14 @@ import pytest
 
 from limner.core import plot_data
 from limner.core.errors import UsageError
+from limner.core.plot_data import Bands, Bin
 from limner.exams.aibench import analysis as aibench
 from limner.exams.fepbench import analysis as fepbench
 from limner.exams.mmmg import analysis as mmmg
 from limner.report.plots import load_plots
+from limner.report.plots.multiples import DENSITY_TALL, bands
 from limner.report.plots.source import PlotChoice, StoreSource, load_source
+from limner.report.plots.style import compose, look
 from limner.scoring import Entry
 from limner.store import Store
 from tests.report.tables import synthetic
@@ -47,7 +50,18 @@ def test_atoms_have_bins_with_quartiles(source: Sources) -> None:
                 assert (bin_.q1, bin_.q3) == pytest.approx((first, third))
         abstained = any(entry.scores["if"] is None for entry in entries)
         assert sum(bin_.n for bin_ in frame.bins[place][0]) == (0 if abstained else len(entries))
-        assert len(frame.drawings[place][0]) == sum(e.scores["if"] is not None for e in entries)
+        assert sorted(frame.sizes[place]) == sorted(entry.question.rubric.count for entry in entries)
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_atoms_show_density_of_sizes() -> None:
+    bins = tuple(((Bin((4, 6), 3, 0.5, 0.4, 0.6),),) * 3)
+    frame = Bands(("a", "b"), ("if", "re", "sp"), (bins, bins), ((4, 4, 4, 6), (5, 6, 6, 6)), "made up", "atoms")
+    with look():
+        figure = compose([bands(frame, "double")], "double")
+    heights = [[patch.get_data().values.tolist() for patch in axes.patches] for axes in figure.axes]
+    most = DENSITY_TALL
+    assert heights == [[[most, 0, pytest.approx(most / 3)]], [[0, pytest.approx(most / 3), most]]]
 
 
 def test_if_re_plots_means_of_three_scores(source: Sources) -> None:
