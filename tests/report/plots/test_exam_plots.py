@@ -15,6 +15,7 @@ from limner.exams.aibench import analysis as aibench
 from limner.exams.fepbench import analysis as fepbench
 from limner.exams.mmmg import analysis as mmmg
 from limner.report.plots import load_plots
+from limner.report.plots.graphs import graphs
 from limner.report.plots.multiples import DENSITY_TALL, bands
 from limner.report.plots.source import PlotChoice, StoreSource, load_source
 from limner.report.plots.style import compose, look
@@ -118,6 +119,26 @@ def test_mmmg_failures_are_drawings_with_low_scores(source: Sources) -> None:
     low = [e.scores for e in inside(found, "BAGEL") if (e.scores["mmmg_release"] or 0) <= 0.5]
     assert grid.notes[row] == f"{len(low)} of {len(inside(found, 'BAGEL'))}"
     assert grid.cells[row][1].value == pytest.approx(mean((s["entity_recall"] or 0) <= 0.3 for s in low))
+
+
+def test_graphs_show_what_each_painter_drew_of_the_reference(source: Sources) -> None:
+    found = source("mmmg")
+    frame = graphs(found)
+    rows = {row.name: row for row in frame.rows}
+    question = found.rows[0][0].question
+    assert frame.title == question.id
+    assert [name for _, name in frame.entities] == list(question.rubric.elements)
+    assert [name for _, name in frame.dependencies] == list(question.rubric.dependencies)
+    for name in found.names:
+        (entry,) = [entry for entry in inside(found, name) if entry.question.id == question.id]
+        assert rows[name].shown == {m.criterion: None if m.value is None else m.value > 0 for m in entry.marks}
+        assert len(rows[name].shown) == len(frame.entities) + len(frame.dependencies)
+        assert rows[name].words[-1] == f"regions {entry.evidence['regions']['value']:g}"
+        assert len(rows[name].words) == 8
+    nodes = [entity for node in frame.layout["nodes"] for entity in node["entities"]]
+    assert sorted(nodes) == list(range(len(frame.entities)))
+    with pytest.raises(UsageError, match="its questions have no graphs; `limner plot drawings` shows the drawings"):
+        graphs(source("fepbench"))
 
 
 def test_aesthetics_is_plotted_against_logic(source: Sources) -> None:

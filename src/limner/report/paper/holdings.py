@@ -30,7 +30,6 @@ from ...store.schema import exams as stored_exams
 from .agreements import Agreements, agreements
 from .schema import AGREEING
 
-
 NOT_SET = "not set"
 """The value of an option that the painter was not given."""
 
@@ -209,7 +208,9 @@ def load_holdings(
                 for part, some in parts.items()
                 if rows == "painters"
             }
-            own.append(PainterResult(names[group.name], group, facts_of(group.painter, group.spec, known_settings), numbers))
+            own.append(
+                PainterResult(names[group.name], group, facts_of(group.painter, group.spec, known_settings), numbers)
+            )
     took = call_seconds(store, groups) if rows == "judges" else {}
     return replace(held, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
 

@@ -19,8 +19,8 @@ from ...core.protocol import Score
 from ...exams import each
 from ...scoring import MET, Comparable, Cut, comparables
 from ...scoring.comparable import within
-from ...scoring.groups import checked_on, find_groups
 from ...scoring.deviations import row_names
+from ...scoring.groups import checked_on, find_groups
 from ...scoring.numbers import ends
 from ...scoring.stats import interval
 from ...store import DEFAULT, Store
