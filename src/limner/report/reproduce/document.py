@@ -227,7 +227,7 @@ def checklist_tables(checklist: Checklist) -> list[Table]:
     if checklist.runnable:
         tables.append(steps_table(checklist))
     if lacking := [step for step in checklist.steps if step.step.cannot is not None]:
-        rows = [[step.step.row.name, ", ".join(step.judges) or MISSING, step.step.cannot or ""] for step in lacking]
+        rows = [[step.step.row.name, step.judge or MISSING, step.step.cannot or ""] for step in lacking]
         heads = ["row", "judge", "why"]
         tables.append(simple_table("rows that cannot be reproduced", heads, rows, prose=["why"], names=2))
     return tables
@@ -271,7 +271,7 @@ def steps_table(checklist: Checklist) -> Table:
     rows = [
         [
             step.step.row.name,
-            ", ".join(step.judges) or MISSING,
+            step.judge or MISSING,
             count(step.to_do),
             count(step.calls),
             money(step.dollars),
