@@ -128,7 +128,8 @@ class StepState:
         """Return plain JSON."""
         return {
             "row": self.step.row.name, "painter": self.step.row.spec or None, "strategy": self.step.row.strategy,
-            "judges": list(self.judges), "paper_judge": self.step.judge_name or None, "items": list(self.items), "steps": self.to_do, "calls": self.calls,
+            "judges": list(self.judges), "paper_judge": self.step.judge_name or None, "items": list(self.items),
+            "steps": self.to_do, "calls": self.calls,
             "dollars": self.dollars, "cannot": self.step.cannot or self.why, "command": self.command,
             "estimates": None if self.found is None else [estimate.to_json() for estimate in self.found],
         }  # fmt: skip
