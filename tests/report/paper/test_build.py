@@ -260,7 +260,7 @@ def test_each_setup_of_one_judge_has_its_own_row(store: Store) -> None:
             footnote = table.footnotes[note - 1]
             assert (f"reasoning_effort={effort} instead of low" in footnote) == (effort != "low")
             assert ("reference=none instead of image" in footnote) == (reference == "none")
-            assert "prompts in another wording; 13 questions where the paper has 1000" in footnote
+            assert footnote.endswith("prompts in another wording")
     few = build(find("genexam:table4"), store, TableChoice(which={"judges": ["openai/gpt-5?reasoning_effort=low"]}))
     assert {line.label.rpartition("=")[2] for line in own(few)} == {"low"}
     few = build(find("genexam:table4"), store, TableChoice(which={"options": {"reference": "none"}}))
