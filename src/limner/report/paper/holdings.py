@@ -75,7 +75,8 @@ class PainterResult:
             return " / ".join(f"{-width}x{height}" for _, width, height in sides) or None
         if drawn_elsewhere(self.group):
             return None
-        names = {name, self.facts.option_names.get(name), *(alias for alias, of in ALIASES.items() if of == name)}
+        aliases = {*ALIASES.items(), *((own, word) for word, own in self.facts.option_names.items())}
+        names = {name, *(alias for alias, word in aliases if word == name)}
         values = [str(value) for option, value in drawings[0].options.items() if option in names]
         return values[0] if values else NOT_SET
 

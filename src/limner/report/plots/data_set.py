@@ -153,8 +153,8 @@ def _printed(where: PrintedNumbers | None, kind: Kind[Any], whole: float | None)
 def _printed_parts(panel: DataPanel, kind: Kind[Any], whole: float | None) -> Callable[[str], tuple[float, ...] | None]:
     """Return a function from a tag's value to the paper's number of each part, or to the one that it prints."""
     where = panel.published or PrintedNumbers()
-    metrics = [part.metric for part in panel.parts if part.metric] or [where.metric]
-    parts = [_printed(where.model_copy(update={"metric": metric}), kind, whole) for metric in metrics]
+    metrics: list[str | None] = [part.metric for part in panel.parts if part.metric]
+    parts = [_printed(where.model_copy(update={"metric": metric}), kind, whole) for metric in metrics or [where.metric]]
 
     def numbers(value: str) -> tuple[float, ...] | None:
         known = tuple(number for part in parts if (number := part(value)) is not None)
