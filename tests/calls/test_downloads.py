@@ -134,7 +134,7 @@ def test_results_and_list_without_end_are_refused() -> None:
             provider = Provider.model_validate({"base_url": f"http://{server.host}", "batch": batch})
             service = open_batches("s", provider)
             with pytest.raises(Fault, match="lists more than 10,000 batches"):
-                asyncio.run(service.find("tag", 0.0))
+                asyncio.run(service.find("tag", 0.0, 10))
             remote = RemoteBatch("b", "completed", None, {"output_file_id": "f", "response": {"responsesFile": "f"}})
             with pytest.raises(Fault, match="the results are over"):
                 asyncio.run(anext(service.replies(remote, 2**16)))  # type: ignore[arg-type]

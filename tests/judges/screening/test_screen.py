@@ -212,14 +212,14 @@ def test_texts_used_to_write_rules_are_flagged() -> None:
 def test_two_thirds_of_unseen_texts_are_flagged() -> None:
     """Kept as a measure: free wording is caught in two of three cases. See docs/screen.md."""
     caught = [bool(found(text)) for _, text in collected("unseen")]
-    assert (sum(caught), len(caught)) == (27, 41)
+    assert (sum(caught), len(caught)) == (28, 41)
 
 
 def test_phrasings_that_address_the_examiner_are_flagged() -> None:
     """Not a blind measure: both halves have one author, who wrote the rules too. The texts above are one."""
     phrasings = tomllib.loads((Path(__file__).parent / "phrasings.toml").read_text("utf-8"))
     caught = {name: sum(bool(found(text)) for text in texts) for name, texts in phrasings.items()}
-    assert caught == {"tuned": 30, "unseen": 28}
+    assert caught == {"tuned": 30, "unseen": 29}
 
 
 @given(st.lists(st.text(max_size=40), max_size=8), st.data())
