@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from .definition import read_definition
 from .protocol import RubricExam
 
 if TYPE_CHECKING:
-    from .. import Kind
+    from .. import ImportedReply, Kind
 
 FILE = "exam.toml"
 _FILE_NAME = re.compile(r"exam\.toml|\w[\w.-]*/\w[\w.-]*\.md")
@@ -41,6 +41,11 @@ def load_declared(path: Path) -> Kind[RubricQuestion]:
     def read(data: Path, name: str) -> Exam[RubricQuestion]:
         return read_questions(data, name, definition)
 
+    def read_released(results: Path) -> Iterator[ImportedReply]:
+        from .results import read_results
+
+        return read_results(results, definition)
+
     def there(name: str) -> Path | None:
         return folder / name if (folder / name).exists() else None
 
@@ -54,6 +59,7 @@ def load_declared(path: Path) -> Kind[RubricQuestion]:
         sample=there("sample"),
         presets=definition.presets,
         download=there("download.toml"),
+        read_results=read_released if definition.results else None,
         paper=there("paper"),
         studies=there("studies"),
         recipe=there("recipe"),

@@ -97,15 +97,15 @@ def _fields(
     by_family: dict[str, list[RubricCriterion]] = {}
     for each in criteria:
         by_family.setdefault(each.family.name, []).append(each)
-    fields |= {name: _listed(family) for name, family in by_family.items()}
-    fields |= {"criteria": _listed(criteria), "count": str(len(criteria))}
+    fields |= {name: _listed(ask, family) for name, family in by_family.items()}
+    fields |= {"criteria": _listed(ask, criteria), "count": str(len(criteria))}
     reply = _fill(prompts, ask.form, fields) if ask.form else reply_words(ask, criteria)
     return fields | {"reply": reply.strip()}
 
 
-def _listed(criteria: Sequence[RubricCriterion]) -> str:
-    """Return the criteria as a numbered list; one alone without a number."""
-    if len(criteria) == 1 and not criteria[0].family.column:
+def _listed(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> str:
+    """Return the criteria as a numbered list; one of the exam or of a call of its own without a number."""
+    if len(criteria) == 1 and (ask.each or not criteria[0].family.column):
         return criteria[0].listed
     lines = (each.listed.replace("\n", "\n   ") for each in criteria)
     return "\n".join(f"{n}. {line}" for n, line in enumerate(lines, 1))
