@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from .asks import Unreadable
-from .data_files import Problems
+from .data_rows import Problems
 from .schema import M, StrictModel, read_toml
 
 FieldKind = Literal["yesno", "choice", "scale", "text", "list", "group"]

@@ -13,7 +13,7 @@ from ....build.base import BuildItem, BuildStep, Dropped, StepContext, Use
 from ....build.checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
 from ....build.wording import same_words
 from ....core.asks import Contract, Text, Unreadable
-from ....core.data_files import read_lines
+from ....core.data_rows import read_lines
 from ....core.errors import DataError, UsageError
 from ....core.json_text import loads
 from ....core.schema import StrictModel
