@@ -14,7 +14,7 @@ from limner.core.asks import Reply, Variant
 from limner.core.exam import Question
 from limner.core.prompts import Prompts
 from limner.core.protocol import Row
-from limner.exams import kind
+from limner.exams import ExamSource, kind, read
 from tests.conformance import releases
 
 CLOSE = 1e-9
@@ -37,7 +37,7 @@ def marked(exam: str, data: Path, answer: Callable[[Question[Any], str, str], st
     protocol = it.protocol
     way = Variant(protocol.variants[0], Prompts(it.prompts), {name: values[0] for name, values in protocol.options.items()})
     rows = []
-    for question in it.read(data, exam).questions:
+    for question in read(ExamSource(exam, exam, data)).questions:
         asks = protocol.asks(question, DRAWING, {}, way)
         replies = [Reply(ask.name, answer(question, ask.name, ask.criteria[0].text)) for ask in asks]
         marks = protocol.marks(question, replies, "release")
