@@ -130,7 +130,6 @@ PAPERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 @each_exam
 def test_presets_match_papers_and_are_valid(name: str) -> None:
     found = kind(name)
-    assert found.presets is not None
     presets = found.all_presets
     paper = found.preset("paper")
     assert (paper["judge"], paper["variant"], paper["judge_args"]) == PAPERS[name]

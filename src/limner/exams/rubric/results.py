@@ -12,7 +12,7 @@ from ...core.data_layout import DataLayout, Record, find_value, read_records
 from ...core.errors import DataError
 from ...core.exam import Question
 from .. import ImportedReply
-from .criteria import RubricQuestion, question_criteria
+from .criteria import RubricQuestion, question_sheet
 from .definition import AskPlan, Definition, ResultColumn
 from .replies import answer_key
 
@@ -101,7 +101,7 @@ def _is_known(ask: AskPlan, entry: Any) -> bool:
 def _misfit(definition: Definition, record: Record, question: Question[RubricQuestion]) -> str | None:
     """Return how the result contradicts a question; None if it does not."""
     assert definition.results is not None
-    criteria = question_criteria(definition, question)
+    criteria = question_sheet(definition, question).criteria
     for name, column in definition.results.values.items():
         wanted = sum(each.family.name == name for each in criteria)
         found = len(list(_listed(record, column))) if column.key else wanted
