@@ -78,9 +78,7 @@ def _ask(
 
 
 def _pictures(question: Question[Any], part: str) -> Iterator[str]:
-    references: tuple[Reference | None, ...] = (
-        getattr(question, "inputs", ()) if part == "inputs" else (question.reference,)
-    )
+    references: tuple[Reference | None, ...] = question.inputs if part == "inputs" else (question.reference,)
     for reference in references:
         if reference is not None:
             if reference.sha256 is None:

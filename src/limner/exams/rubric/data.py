@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ...core.data_layout import Record, read_records
 from ...core.data_rows import Problems
@@ -59,5 +58,4 @@ def used_fields(definition: Definition, prompts: Path) -> dict[str, tuple[str | 
 
 def _question(record: Record) -> Question[RubricQuestion]:
     rubric = RubricQuestion.model_validate({name: value for name, value in record.fields.items() if value is not None})
-    more: dict[str, Any] = {"inputs": record.inputs} if record.inputs else {}
-    return Question(record.id, record.prompt, rubric, record.tags, record.reference, **more)
+    return Question(record.id, record.prompt, rubric, record.tags, record.reference, record.inputs)
