@@ -13,6 +13,7 @@ import logging
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -51,15 +52,17 @@ def write_pictures(folder: Path, names: Sequence[str]) -> None:
 
 
 @contextmanager
-def loaded(path: Path, **stubs: Any) -> Iterator[ModuleType]:
-    """The module in a file, with other modules replaced and none of it kept."""
+def loaded(path: Path, **stubs: Any) -> Iterator[Any]:
+    """The module in a file, with other modules replaced, without warnings, and none of it kept."""
     known = set(sys.modules)
     modules = {name.replace("__", "."): stub for name, stub in stubs.items()}
     arguments = mock.patch.object(sys, "argv", [path.name])
     places = mock.patch.object(sys, "path", [str(path.parent), *sys.path])
-    with arguments, places, mock.patch.dict(sys.modules, modules):
+    with arguments, places, mock.patch.dict(sys.modules, modules), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         spec = importlib.util.spec_from_file_location(f"release_{path.stem}", path)
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         yield module
@@ -172,9 +175,7 @@ def krisbench(answer: Answer) -> None:
             with loaded(root / f"{script}.py", openai=chat(reply), tqdm=module(tqdm=lambda each, **_: each)) as scorer:
                 inner = getattr(scorer, evaluate)
 
-                def noted(
-                    model: str, category: str, id: str, *rest: Any, inner: Callable[..., Any] = inner
-                ) -> Any:
+                def noted(model: str, category: str, id: str, *rest: Any, inner: Callable[..., Any] = inner) -> Any:
                     current[0] = category, id
                     return inner(model, category, id, *rest)
 
@@ -239,9 +240,13 @@ def grade(folder: Path, answer: Answer) -> tuple[list[dict[str, Any]], list[dict
         ("consis", "consis_eval", "gemini_flash_consis_4"),
         ("read", "read_eval", "gemini_flash_read_4"),
     ):
+
+        def reply(_: Any, script: str = script) -> str:
+            return answer(current[0], script)
+
         stubs: dict[str, Any] = {
-            "openai": chat(lambda _, script=script: answer(current[0], script)), "simplejson": json, "tqdm": module(tqdm=None),
-            "tqdm__contrib": module(), "tqdm__contrib__concurrent": module(process_map=None),
+            "openai": chat(reply), "simplejson": json, "tqdm": module(tqdm=None), "tqdm__contrib": module(),
+            "tqdm__contrib__concurrent": module(process_map=None),
         }  # fmt: skip
         with loaded(root / f"{script}.py", **stubs) as scorer:
             evaluate = scorer.eval_one
@@ -259,6 +264,5 @@ def grade(folder: Path, answer: Answer) -> tuple[list[dict[str, Any]], list[dict
     with loaded(root / "sum.py") as scorer:
         scorer.round, scorer.print = lambda number, ndigits: number, lambda *_: None
         scorer.score_sum(str(folder))
-    return tuple(
-        json.loads((folder / name).read_text()) for name in ("full_result_gemini_flash.json", "domain_score.json")
-    )  # type: ignore[return-value]
+    full, domains = (folder / name for name in ("full_result_gemini_flash.json", "domain_score.json"))
+    return json.loads(full.read_text()), json.loads(domains.read_text())

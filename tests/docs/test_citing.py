@@ -47,7 +47,9 @@ def test_page_citation_file_and_figures_name_same_papers() -> None:
     exams = []
     for exam, paper in table(PAGE, "exam", "paper").rows:
         exams.append(code(re.sub(r"\[(.+?)\]\(.+?\)", r"\1", exam)))
-        title, number, url = re.fullmatch(r"(.+) \(\[arXiv ([\d.]+)\]\((.+)\)\)", paper).groups()
+        cited = re.fullmatch(r"(.+) \(\[arXiv ([\d.]+)\]\((.+)\)\)", paper)
+        assert cited is not None, paper
+        title, number, url = cited.groups()
         assert filed.pop(url) == (title, f"arXiv:{number}")
         assert url.endswith(f"/{number}")
         (in_figures,) = re.findall(rf"^\| {exams[-1]}/paper/published\.csv .*?arXiv ([\d.]+)", figures, re.MULTILINE)

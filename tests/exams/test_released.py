@@ -340,8 +340,8 @@ def test_real_clone_of_declared_exam_fills_all_templates(name: str) -> None:
     need("releases", folder.is_dir(), f"{VARIABLE} names no folder with a clone of {release.repository}")
     exam = kind(name)
     way = make_variant(exam, None, {}, f"release:{folder}")
-    for question in read(resolve(f"sample/{name}")).questions:
-        for ask in exam.protocol.asks(question, DRAWING, {}, way):
+    for each in read(resolve(f"sample/{name}")).questions:
+        for ask in exam.protocol.asks(each, DRAWING, {}, way):
             words = "".join(part.text for part in ask.shown if isinstance(part, Text))
             assert len(words) > 100
             assert "{{" not in words

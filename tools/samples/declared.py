@@ -91,7 +91,9 @@ def key_lines(exam: str) -> Iterator[dict[str, Any]]:
     others = partners(sample)
     for question in sample.questions:
         other = sample.find(others[question.id])
-        assert question.reference and other and other.reference
+        assert question.reference
+        assert other
+        assert other.reference
         worst = {each.id: each.low for each in protocol.criteria(question)}
         content = {id: low for id, low in worst.items() if id not in LOOKS}
         for painter, image, what, faults in (
@@ -107,7 +109,8 @@ def main() -> None:
     """Draw into the exams' samples, or into a folder, and write the keys."""
     for exam in (*WHOLE, *EDITS):
         sample, key = kind(exam).sample, key_folder(kind(exam))
-        assert sample is not None and key is not None
+        assert sample is not None
+        assert key is not None
         target = Path(sys.argv[1]) / exam if sys.argv[1:] else sample
         for path, data in pictures(exam):
             (target / path).parent.mkdir(parents=True, exist_ok=True)

@@ -199,9 +199,12 @@ def _f_strings(function: ast.AST, variable: str) -> Iterator[ast.JoinedStr]:
     for node in ast.walk(function):
         if isinstance(node, ast.JoinedStr) and not variable:
             yield node
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.JoinedStr):
-            if variable in [target.id for target in node.targets if isinstance(target, ast.Name)]:
-                yield node.value
+        elif (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.JoinedStr)
+            and _assigns(node, lambda part: isinstance(part, ast.Name) and part.id == variable)
+        ):
+            yield node.value
 
 
 def _expressions(text: ast.JoinedStr) -> Iterator[str]:

@@ -20,7 +20,7 @@ def found(name: str, folder: Path) -> dict[str, Any]:
 
 
 def test_lists_and_means_beside_results_are_read(tmp_path: Path) -> None:
-    checklist = [{"question": "x", "tags": [], "score": score} for score in (1, 0, "", 1, 1)]
+    checklist: list[dict[str, object]] = [{"question": "x", "tags": [], "score": score} for score in (1, 0, "", 1, 1)]
     body = {"C-MI-001-0": {"Prompt": "x", "Checklist": checklist, "image_score": 0.75}, "mean_score": 0.75}
     (tmp_path / "C-MI-Qwen3_5_9B.json").write_text(json.dumps(body), "utf-8")
     results = found("corebench", tmp_path)

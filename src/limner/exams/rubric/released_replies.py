@@ -53,7 +53,8 @@ def _yes_or_no(text: str) -> int:
 
 
 def _labelled(label: str, text: str) -> int:
-    match = re.search(rf"{re.escape(label)}s?[\s*:\uff1a]*(\d+)", text, re.IGNORECASE) or _NUMBER.fullmatch(text.strip())
+    labelled = re.search(rf"{re.escape(label)}s?[\s*:\uff1a]*(\d+)", text, re.IGNORECASE)
+    match = labelled or _NUMBER.fullmatch(text.strip())
     if match is None:
         raise Unreadable(f"no number follows {label!r}")
     return int(match[1])
@@ -65,5 +66,6 @@ def _mark(each: RubricCriterion, value: Any) -> Mark:
         value = _yes_or_no(value) if _WORD.search(value) else _labelled(criterion.id, value)
     whole = isinstance(value, int | float) and not isinstance(value, bool) and value == int(value)
     if not whole or not criterion.low <= value <= criterion.top:
-        raise Unreadable(f"{criterion.id}: {value!r} is not a whole number from {criterion.low} to {criterion.top}"[:200])
+        wanted = f"a whole number from {criterion.low} to {criterion.top}"
+        raise Unreadable(f"{criterion.id}: {str(value)[:80]!r} is not {wanted}")
     return Mark(criterion.id, int(value))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...core.data_files import Problems
 from ...core.data_layout import DataLayout, Record, find_value, read_records
+from ...core.data_rows import Problems
 from ...core.errors import DataError
 from ...core.exam import Question
 from .. import ImportedReply
@@ -28,7 +29,8 @@ def read_results(folder: Path, definition: Definition) -> Iterator[ImportedReply
     plan = definition.results
     if plan is None:
         raise DataError(f"the exam {definition.name} does not say what its results look like: [results] is missing")
-    layout = DataLayout.model_validate({"data": {"files": plan.files, "levels": plan.levels}, "columns": {"id": plan.id}})
+    files = {"files": plan.files, "levels": plan.levels}
+    layout = DataLayout.model_validate({"data": files, "columns": {"id": plan.id}})
     problems = Problems()
     records = read_records(folder, layout, problems, prompts=False).records
     # A number beside the results, such as their mean, is none itself.
@@ -41,9 +43,7 @@ def read_results(folder: Path, definition: Definition) -> Iterator[ImportedReply
         replies = tuple(reply for ask in asks for reply in _replies(ask, definition, record))
         file = (folder if folder.is_dir() else folder.parent) / record.place.rpartition(":")[0]
         fault = None if replies else "it has no rating"
-        yield ImportedReply(id, replies, file, fault=fault, misfit=lambda question, record=record: _misfit(  # type: ignore[misc]
-            definition, record, question
-        ))  # fmt: skip
+        yield ImportedReply(id, replies, file, fault=fault, misfit=partial(_misfit, definition, record))
 
 
 def _replies(ask: AskPlan, definition: Definition, record: Record) -> Iterator[tuple[str, str]]:
@@ -85,7 +85,8 @@ def _entry(ask: AskPlan, value: Any, reason: Any) -> Any:
     """Return a value in the form of a reply; yes and no are numbers there."""
     if isinstance(value, str):
         word = value.strip().casefold()
-        value = 1 if word.startswith("yes") else 0 if word.startswith("no") else int(word) if word.isdecimal() else value
+        known = {"yes": 1, "no": 0}.get(word[:3].rstrip(".,; "))
+        value = known if known is not None else int(word) if word.isdecimal() else value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not ask.reasons:
