@@ -115,7 +115,7 @@ PAPERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "fepbench": ("openai/gpt-5.4", "paper", {"temperature": 0}),
     "aibench": ("openrouter/qwen/qwen3-vl-235b-a22b-instruct", "single", {"temperature": 0, "max_tokens": 1024}),
     "wise": (
-        "local/Qwen3.5-35B-A3B",
+        "local/Qwen/Qwen3.5-35B-A3B",
         "exam",
         {"temperature": 0, "max_tokens": 500, "chat_template_kwargs": {"enable_thinking": False}},
     ),
