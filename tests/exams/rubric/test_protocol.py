@@ -49,6 +49,7 @@ def score(name: str, kind: str, of: str, more: str = "") -> str:
 
 
 TWO = YES + SCALE.format(name="look", low=1, high=5)
+WORST = "when = { score = 'look', at_most = 1 }"
 TWO_NAMES = '"points", "look"'
 
 
@@ -65,7 +66,8 @@ TWO_NAMES = '"points", "look"'
         (score("s", "sum", '"points"', "top = 4"), "1110", 1, 3),
         (score("s", "gate", '"points"', "when = { score = 'look', below = 2 }\nto = 0.25"), "1110", 1, 25),
         (score("s", "gate", '"points"', "when = { score = 'look', below = 2 }\nto = 0.25"), "1110", 2, 75),
-        (score("s", "gate", '"points"', "when = { score = 'look', at_most = 1 }\ntimes = 0.5\nplus = -0.2"), "1000", 1, 0),
+        (score("s", "gate", '"points"', f"{WORST}\ntimes = 0.5\nplus = -0.2"), "1000", 1, 0),
+        (score("s", "gate", '"points"', f"{WORST}\ntimes = 0.5\nplus = -0.2"), "1110", 1, 17.5),
         (score("s", "weighted", "{ points = 1, look = 2 }", "round = 2"), "1110", 2, 42),
     ],
 )  # fmt: skip
