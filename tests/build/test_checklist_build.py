@@ -106,5 +106,5 @@ def test_reviewed_items_become_exam(built: Built, llm: Scripted, tmp_path: Path)
     assert "no pictures" in sheet
     assert "reference image" not in (tmp_path / "out" / "README.md").read_text("utf-8")
     first = json.loads((tmp_path / "out" / "questions.jsonl").read_text("utf-8").splitlines()[0])
-    assert first["image"] == ""
+    assert "file_name" not in first
     assert not (tmp_path / "out" / "recover.csv").exists()

@@ -242,6 +242,19 @@ def test_training_part_is_written_in_training_format(finished: dict[str, Any], p
         limner("build", "export", "school", "samples", "--train")
 
 
+def test_training_set_has_a_card_and_loads(finished: dict[str, Any], place: Path) -> None:
+    limner("build", "export", "school", "carded", "--train", "--licence", "CC-BY-SA-4.0")
+    card = (place / "carded" / "README.md").read_text("utf-8")
+    assert card.startswith("---\npretty_name: school\nlicense: cc-by-sa-4.0\n")
+    assert "3 samples for training" in card
+    assert "| CC0-1.0 | 3 |" in card
+    assert "| write |" in card
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.load_dataset(str(place / "carded"), split="train", cache_dir=str(place / "cache"))
+    assert len(rows) == 3
+    assert all(row["trace"] and (place / "carded" / row["image"]).is_file() for row in rows)
+
+
 def test_export_is_an_exam(finished: dict[str, Any], place: Path) -> None:
     count = {step["place"]: step for step in finished["steps"]}["traces"]["miles"]["in the exam"]
     assert f"{count} questions and {count} pictures" in limner("build", "export", "school", "out")

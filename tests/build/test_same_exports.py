@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from limner.build.engine import Builder, Spending
-from limner.build.export import export
+from limner.build.export import export, training_items
 from limner.build.open import new_build, with_models
 from limner.build.records import load_rows
-from limner.build.train_files import training_items
 from limner.core import settings
 from limner.store.store import open_store
 from tests.build import knowledge
@@ -105,6 +104,20 @@ def test_recipe_makes_the_recorded_exam(recipe: str, tmp_path: Path, monkeypatch
     made = json.loads(json.dumps(outcome(recipe, tmp_path)))
     for part in recorded:
         assert made[part] == recorded[part], part
+    _check_loaders(tmp_path / "out", len(made["questions"]), tmp_path / "cache")
+
+
+def _check_loaders(folder: Path, questions: int, cache: Path) -> None:
+    """Check that the two libraries by which such data is read take the folder."""
+    datasets, mlcroissant = pytest.importorskip("datasets"), pytest.importorskip("mlcroissant")
+    rows = datasets.load_dataset(str(folder), split="train", cache_dir=str(cache))
+    assert len(rows) == questions
+    assert all(isinstance(row["rubric"], dict) and isinstance(row["tags"], dict) for row in rows)
+    if "image" in rows.features:
+        assert any(row["image"] for row in rows)
+    read = mlcroissant.Dataset(str(folder / "croissant.json"))
+    assert not read.metadata.ctx.issues.errors
+    assert [row["questions/id"].decode() for row in read.records("questions")] == [row["id"] for row in rows]
 
 
 def main() -> None:
