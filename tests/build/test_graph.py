@@ -32,8 +32,8 @@ pytestmark = pytest.mark.slow
 KILLS = 1
 SETTINGS = (
     f"levels.levels={json.dumps(LEVELS)}", f"levels.disciplines={json.dumps(DISCIPLINES)}", "levels.prompts=3",
-    "levels.per_call=3", 'found.folders=["found"]', "found.licence=CC-BY-4.0", "paint.licence=CC0-1.0",
-    "concepts.model=letters", "read-text.faint=false", "split.test=0.4", "split.exam=sample/mmmg",
+    'found.folders=["found"]', "found.licence=CC-BY-4.0", "paint.licence=CC0-1.0",
+    "concepts.model=letters", "read-text.faint=false", "split.test=0.4", "split.exam=sample/mmmg", 'split.by=""',
 )  # fmt: skip
 
 

@@ -29,9 +29,9 @@ pytestmark = pytest.mark.slow
 RECORDINGS = Path(__file__).parent / "exports"
 GRAPH = (
     f"levels.levels={json.dumps(knowledge.LEVELS)}", f"levels.disciplines={json.dumps(knowledge.DISCIPLINES)}",
-    "levels.prompts=3", "levels.per_call=3", 'found.folders=["found"]', "found.licence=CC-BY-4.0",
+    "levels.prompts=3", 'found.folders=["found"]', "found.licence=CC-BY-4.0",
     "paint.licence=CC0-1.0", "concepts.model=letters", "read-text.faint=false", "split.test=0.4",
-    "split.exam=sample/mmmg", "review.reviewers=0",
+    "split.exam=sample/mmmg", 'split.by=""', "review.reviewers=0",
 )  # fmt: skip
 GRAPH_ROLES = dict.fromkeys(("writer", "checker", "annotator", "reasoner"), "fake/llm") | {"painter": "fake/brush"}
 
@@ -45,7 +45,8 @@ MATERIAL: dict[str, Callable[[Path], list[str]]] = {
     "exam": _exam,
     "questions": lambda folder: [f"sources.folder={write_papers(folder / 'papers')}", "review.reviewers=0", ABSENT],
     "checklist": lambda folder: ['regions.codes=["JP", "NL", "BE", "RU"]', "regions.prompts=3",
-                                 "regions.transcontinental=none", "disciplines.prompts=8", "prompts.batch=2",
+                                 "regions.transcontinental=none", "disciplines.prompts=8",
+                                 "region-prompts.batches.size=2", "discipline-prompts.batches.size=2",
                                  "review.reviewers=0"],
     "atoms": lambda folder: [f'figures.folders=["{write_figures(folder / "figures")}"]', "figures.licence=CC-BY-4.0",
                              "review.reviewers=0"],

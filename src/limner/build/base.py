@@ -178,6 +178,7 @@ class Use:
         prompt: The template that is sent, whose length counts.
         tokens_out: The usual length of a reply.
         calls: The usual number of calls.
+        batches: The number of times that these are made for an item with these fields; once by default.
     """
 
     role: str
@@ -185,6 +186,7 @@ class Use:
     tokens_out: int = 300
     pictures: int = 0
     calls: int = 1
+    batches: Callable[[Mapping[str, Any]], int] | None = None
 
 
 @dataclass(frozen=True)

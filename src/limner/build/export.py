@@ -277,7 +277,7 @@ def datasheet(
 
 
 def _step_counts(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[str]:
-    miles = {mile.after: mile.items for mile in reversed(recipe.paper)}
+    miles = {mile.after: mile.items for mile in reversed(recipe.paper) if not (mile.distinct or mile.where)}
     return _table(
         ["step", "in", "out", "the paper's", "taken out"],
         [

@@ -133,14 +133,17 @@ def _letters(line: str) -> str:
 def light_tones(image: Image) -> Image:
     """Return the picture without dark tones and with more contrast in the light ones, so that OCR reads faint print."""
     from PIL import Image as Module
+    from PIL import ImageFilter
 
-    values = np.asarray(image.convert("L"), dtype=np.float32)
+    grey = image.convert("L")
+    values = np.asarray(grey, dtype=np.float32)
     ground = float(np.percentile(values, 90))
     floor = max(0.0, ground - 90.0)
-    # Erase everything darker than faint print, so that the drawing itself is not read again.
-    shown = np.where(values < floor, ground, values)
+    # Erase everything darker than faint print, with its grey outlines, so that the drawing itself is not read again.
+    ink = np.asarray(grey.filter(ImageFilter.MinFilter(3)), dtype=np.float32) < floor
+    shown = np.where(ink, ground, values)
     spread = np.clip((shown - floor) / max(1.0, ground - floor) * 255.0, 0, 255)
-    return Module.fromarray(spread.astype(np.uint8)).convert("RGB")
+    return Module.fromarray(spread.astype(np.uint8)).filter(ImageFilter.MedianFilter(3)).convert("RGB")
 
 
 def text_labels(lines: Sequence[str]) -> list[str]:
