@@ -16,7 +16,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-
 INPUT_PRICE, OUTPUT_PRICE = 1.0, 4.0
 
 

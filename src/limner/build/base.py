@@ -16,7 +16,7 @@ from ..core.faults import picture_faults
 from ..core.prompts import Prompts
 from ..core.schema import StrictModel
 from ..core.vocabulary import Rule, RuleOutcome, apply_rules
-from ..evidence.probe import OcrProbe
+from ..evidence.probe import OcrProbe, TextRegionProbe
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest
 from ..painters.base import store_painting
@@ -164,6 +164,17 @@ class StepContext:
             Fault: It cannot be read.
         """
         return (await OcrProbe().measure(await self.picture(sha256), self.calls)).lines
+
+    async def text_regions(self, sha256: str) -> list[list[float]]:
+        """Return left, top, right and bottom of all text in a picture, read or not.
+
+        Raises:
+            Fault: It cannot be searched.
+        """
+        regions: list[list[float]] = (
+            await TextRegionProbe().ask(await self.picture(sha256), self.calls, regions=True)
+        )[0]
+        return regions
 
 
 StepOutcome = BuildItem | Dropped | Waiting

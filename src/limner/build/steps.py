@@ -50,6 +50,7 @@ from .picture_rules import (
     near_duplicates,
     picture_hashes,
     text_labels,
+    unread_lines,
 )
 from .wording import why_not_english
 
@@ -127,7 +128,9 @@ class MeasureSettings(StrictModel):
     """
 
     sort: str = "image"
-    measures: tuple[Literal["size", "text", "layout", "labels", "edges", "watermark", "language", "aspect"], ...]
+    measures: tuple[
+        Literal["size", "text", "layout", "labels", "edges", "watermark", "unread", "language", "aspect"], ...
+    ]
     rules: tuple[Rule, ...] = ()
     of: str = ""
     letters: float = Field(default=0.1, ge=0, le=1)
@@ -173,6 +176,11 @@ async def _text(item: BuildItem, context: StepContext) -> dict[str, Any]:
     light = await asyncio.to_thread(lambda: encode_png(light_tones(decode(data))))
     faint: list[TextLine] = (await OcrProbe().measure(light, context.calls)).lines
     return {"lines": lines, "faint_lines": [line.text for line in faint]}
+
+
+async def _unread(item: BuildItem, context: StepContext) -> dict[str, Any]:
+    sha256 = item.body["image"]
+    return {"unread": unread_lines(await context.text_regions(sha256), await context.read_text(sha256))}
 
 
 async def _layout(item: BuildItem, context: StepContext) -> dict[str, Any]:
@@ -224,6 +232,7 @@ MEASURES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Measure]] = {
     "labels": (("lines",), ("labels",), _labels),
     "edges": (("image",), ("cut_strokes", "cut_edge"), _edges),
     "watermark": (("lines", "faint_lines"), ("watermark",), _watermark),
+    "unread": (("image",), ("unread",), _unread),
     "language": (("lines",), ("foreign",), _language),
     "aspect": (("width", "height"), ("aspect",), _aspect),
 }
