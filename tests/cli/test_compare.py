@@ -157,14 +157,23 @@ def test_agreement_as_tables_and_csv(judged: tuple[Path, list[str]]) -> None:
 
 
 @pytest.mark.slow
-def test_agreement_with_people_and_ceiling(tmp_path: Path) -> None:
+def test_agreement_with_people_and_ceiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A judge beside people, with the ceiling, in text, Markdown, CSV and JSON."""
     with open_store(tmp_path / "store", create=True) as store:
         Studied(store)
     asked = ("agree", "sample/genexam", "--store", tmp_path / "store", "--study", STUDY)
-    short = limner(*asked, "--judge", "gpt").out
-    assert len(short.splitlines()) <= 25
-    assert "ICC(1,1)" in short or "ICC(2,1)" in short
+    for columns in ("80", "140"):
+        monkeypatch.setenv("COLUMNS", columns)
+        short = limner(*asked).out
+        assert len(short.splitlines()) <= 25
+        assert "how people deviate" not in short
+        assert f"among people/{STUDY} on strict: ICC(2,1) " in short
+        assert ", std " in short
+    # A judge and the ceiling are compared by one score.
+    lines = [line.split("│") for line in short.splitlines() if f"people/{STUDY}" in line and "│" in line]
+    assert {line[1].strip(): line[3].strip() for line in lines} == {
+        "gpt": "strict", "other": "strict", "metric/clip": "clip / strict", "one person (ceiling)": "strict",
+    }  # fmt: skip
     out = limner(*asked, "--judge", "gpt", "--by", "painter").out
     for words in ("drawing by drawing", "painter by painter", "mark by mark", "AC1",
                   "one person (ceiling)", "how people deviate from each other", "p (Spearman)"):  # fmt: skip

@@ -56,6 +56,7 @@ def test_options_reach_the_plot(here: Path) -> None:
         (["heatmap", "genexam"], "name the file to write: -o FILE.svg"),
         (["heatmap", "genexam", "-o", "a.svg"], "name one with --judge: 'one', 'two'"),
         (["levels", "genexam", "-o", "a.svg", "--by", "subject"], "--by applies only to categories and heatmap"),
+        (["levels", "genexam", "-o", "a.svg", "--study", "pilot"], "--study applies only to people"),
         (["regions", "genexam", "-o", "a.svg", "--judge", "one"], "regions is only for exams of the kind mmmg"),
     ],
 )

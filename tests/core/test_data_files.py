@@ -10,17 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from limner.core.data_files import (
-    MAX_PROBLEMS_SHOWN,
-    MAX_TEXT_SHOWN,
-    Problems,
-    Rows,
-    find_reference,
-    parse_row,
-    read_questions,
-    shorten,
-    stream_lines,
-)
+from limner.core.data_files import find_reference, parse_row, read_questions
+from limner.core.data_rows import MAX_PROBLEMS_SHOWN, MAX_TEXT_SHOWN, Problems, Rows, shorten, stream_lines
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Question, Reference
 from limner.core.prompts import Prompts
@@ -71,7 +62,7 @@ def test_all_problems_are_reported_together(tmp_path: Path) -> None:
         "a.jsonl:3: not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
         "a.jsonl:4: expected a JSON object, not int",
         "a.jsonl:5: id y: cannot be drawn",
-        "a.jsonl:6: id: Field required",
+        "a.jsonl:6: id: Field required; the columns are no",
         "a.jsonl:6: no: Extra inputs are not permitted",
     ]
 

@@ -46,9 +46,9 @@ def choose(store: Store, setup: str, first: Drawing, second: Drawing, choice: st
     save_comparisons(store, [row]).result()
 
 
-def rate(store: Store, setup: str, drawing: Drawing, value: float, scale: str = "overall") -> None:
+def rate(store: Store, setup: str, drawing: Drawing, value: float, scale: str = "overall", study: str = STUDY) -> None:
     """One rating."""
-    save_ratings(store, [Rating(drawing.id, setup, scale, value, STUDY)]).result()
+    save_ratings(store, [Rating(drawing.id, setup, scale, value, study)]).result()
 
 
 def mark(store: Store, setup: str, drawing: Drawing, values: Mapping[str, float]) -> None:

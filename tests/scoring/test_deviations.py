@@ -11,7 +11,7 @@ from limner import exams
 from limner.core.evaluator import Evaluator
 from limner.judges import make_variant
 from limner.scoring import Entry, Group
-from limner.scoring.deviations import deviations, of_drawings, of_marks, of_questions
+from limner.scoring.deviations import deviations, of_drawings, of_marks, of_number
 from limner.store.records import Drawing
 from tests.report.tables import synthetic
 
@@ -127,10 +127,11 @@ def test_deviation_shared_by_painters_is_listed_once() -> None:
 
 
 def test_question_count_deviation_is_listed() -> None:
-    assert of_questions(1000, 1000) == []
-    assert of_questions(1, 1000) == ["1 question where the paper has 1000"]
-    assert of_questions(320, 1000) == ["320 questions where the paper has 1000"]
-    assert of_questions(0, 1000) == of_questions(5, None) == []
+    assert of_number(1000, 1000) == []
+    assert of_number(1, 1000) == ["1 question where the paper has 1000"]
+    assert of_number(320, 1000) == ["320 questions where the paper has 1000"]
+    assert of_number(39, 250, "drawing") == ["39 drawings where the paper has 250"]
+    assert of_number(0, 1000) == of_number(5, None) == []
 
 
 def test_all_deviations_are_listed_together() -> None:

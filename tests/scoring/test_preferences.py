@@ -47,8 +47,8 @@ def test_preferences_are_given_per_person_and_together(store: Store) -> None:
         choose(store, ben, there[id, "two"], there[id, "one"], "tie" if n % 2 else "second", shown_first="second")
     choose(store, anna, there[ids[0], "one"], there[ids[0], "three"], None, reason="cannot tell")
     found = preferences(EXAM, store=store)
-    assert [each.evaluator for each in found] == ["people", "person/anna", "person/ben"]
-    mine, all_of_them = only(found, "person/anna"), only(found, "people")
+    assert [each.evaluator for each in found] == ["people/trial", "person/anna", "person/ben"]
+    mine, all_of_them = only(found, "person/anna"), only(found, "people/trial")
     lost = sum(n % 3 == 0 for n in range(len(ids)))
     assert (mine.n, mine.skipped, mine.raters) == (len(ids), 1, 1)
     assert {each.painter: (each.wins, each.ties, each.losses) for each in mine.painters} == {
@@ -61,8 +61,31 @@ def test_preferences_are_given_per_person_and_together(store: Store) -> None:
     ties = len(ids) // 2
     gained = len(ids) - lost + ties / 2 + len(ids) - ties
     assert all_of_them.rates["one"] == pytest.approx(gained / (2 * len(ids)))
-    assert only(preferences(EXAM, store=store, judges=["people"]), "people").n == 2 * len(ids)
+    assert only(preferences(EXAM, store=store, judges=["people"]), "people/trial").n == 2 * len(ids)
     assert [e.evaluator for e in preferences(EXAM, store=store, judges=["person/ben"])] == ["person/ben"]
+
+
+def test_people_have_the_same_names_with_pairs_and_without(store: Store, tmp_path: Path) -> None:
+    there = drawn(store)
+    ids = sorted({id for id, _ in there})
+    for study in ("early", "late"):
+        study_of(store, EXAM, {(there[id, "one"].id, there[id, "two"].id): 1.0 for id in ids}, study)
+        for name in ("anna", "ben"):
+            rater = person(store, name, study)
+            for id in ids:
+                choose(store, rater, there[id, "one"], there[id, "two"], "first", study=study)
+                rate(store, rater, there[id, "one"], 7, study=study)
+    both = {"people/early", "people/late"}
+    assert {each.evaluator for each in preferences(EXAM, store=store)} >= both
+    with pytest.raises(UsageError, match="--judge people/nope: choose from people, people/early, people/late"):
+        preferences(EXAM, store=store, judges=["people/nope"])
+    store.close()
+    words = ("--store", tmp_path / "store", "--format", "json")
+    for named, wanted in (("people/late", {"people/late"}), ("people/early,people/late", both), ("people", both)):
+        chosen = limner("agree", EXAM, "--pairs", "--judge", named, *words).json()
+        assert {each["evaluator"] for each in chosen} == wanted
+        rated = limner("agree", EXAM, "--judge", named, *words).json()
+        assert {each["second"] for each in rated["pairs"] if each["second"].startswith("people/")} == wanted
 
 
 def test_inclusion_weights_are_used(store: Store) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ConfigDict, Field, ValidationError
 
 from .. import exams
-from ..core.data_files import Problems
+from ..core.data_rows import Problems
 from ..core.errors import LimnerError, UsageError
 from ..core.prompts import Prompts
 from ..core.schema import StrictModel, first_error

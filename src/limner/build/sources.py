@@ -22,7 +22,7 @@ from pydantic import Field
 
 from ..calls import Attempt, Fault, Request, Result
 from ..calls.downloads import fetch
-from ..core.data_files import Problems, json_rows, read_lines
+from ..core.data_rows import Problems, json_rows, read_lines
 from ..core.errors import PARQUET, DataError, UsageError, check_tables
 from ..core.images import MAX_BYTES, SUFFIXES, BadImage
 from ..core.loops import process_all

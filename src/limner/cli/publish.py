@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from ..running.progress import Progress
     from ..store import Store
 
-PLOT_OPTIONS = {"by": ("categories", "heatmap", "people"), "question": ("drawings",), "data": ("data",)}
+PLOT_OPTIONS = {
+    "by": ("categories", "heatmap", "people"),
+    "question": ("drawings",),
+    "data": ("data",),
+    "study": ("people",),
+}
 """Options of `limner plot` that only some plots have, with those plots."""
 
 
@@ -114,6 +119,7 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
 @click.option(
     "--question", metavar="ID", help="For `drawings`: the question; by default the first that all painters have."
 )
+@click.option("--study", metavar="NAME", help="For `people`: only the people of this study.")
 @options.only_painters
 @options.without
 @click.option(
@@ -140,7 +146,7 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
         raise click.UsageError(f"name the exam: limner plot {name} EXAM -o FILE.pdf")
     if given["output"] is None:
         raise click.UsageError("name the file to write: -o FILE.svg, FILE.pdf or FILE.png")
-    which = {key: given[key] for key in ("reading", "score", "store", "by", "question", "data")}
+    which = {key: given[key] for key in ("reading", "score", "store", "by", "question", "data", "study")}
     which |= {key: value for key, value in options.group_filters(given).items() if key != "constants"}
     which["on"] = given["on"]
     for option, having in PLOT_OPTIONS.items():

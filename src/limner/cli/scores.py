@@ -165,35 +165,23 @@ def agree_command(exam: str, **given: Any) -> None:
     over repeats, and what an image costs in dollars and seconds. If a study has people's marks, each judge is compared
     with them, and they with each other.
     """
+    given["judges"] = words = _evaluator_names(exam, given["judges"], given["store"])
     if show_alternative(exam, given):
         return
     from .. import api
     from ..report.tables.agreement import summary_table
     from ..report.tables.render import show
-    from ..scoring import evaluators_of
-    from ..scoring.compare.opinions import PEOPLE_PREFIX
-    from ..scoring.groups import stored_exam
-    from ..scoring.preferences import PEOPLE
-    from ..store.store import open_store
 
-    with open_store(given["store"]) as store:
-        evaluators = evaluators_of(store, stored_exam(exam, store).name)
-        names = {name for evaluator in evaluators for name in (evaluator.judge, evaluator.label)}
-        names |= {f"people/{each.setup['study']}" for each in evaluators if "study" in each.setup}
-        words = [name for word in given["judges"] for name in ([word] if word in names else word.split(","))]
-        if PEOPLE in words:
-            people = sorted(name for name in names if name.startswith(PEOPLE_PREFIX))
-            words = [word for word in words if word != PEOPLE] + people
-        agreement = api.agree(
-            exam,
-            score=given["score"],
-            reading=given["reading"],
-            store=store,
-            study=given["study"],
-            by=given["by"],
-            selection=options.make_selection(given),
-            **options.group_filters({**given, "judges": words}),
-        )
+    agreement = api.agree(
+        exam,
+        score=given["score"],
+        reading=given["reading"],
+        store=given["store"],
+        study=given["study"],
+        by=given["by"],
+        selection=options.make_selection(given),
+        **options.group_filters(given),
+    )
     single = any(word.startswith("person/") for word in words)
     short = given["form"] == "table" and not (given["detail"] or given["by"] or single)
     show(
@@ -202,6 +190,24 @@ def agree_command(exam: str, **given: Any) -> None:
         body=agreement.to_json,
         records=agreement.to_csv,
     )
+
+
+def _evaluator_names(exam: str, words: tuple[str, ...], store: str) -> list[str]:
+    """Return the names given with ``--judge``: lists split at commas, ``people`` replaced by each study's people."""
+    if not words:
+        return []
+    from ..scoring import evaluators_of
+    from ..scoring.compare.everyone import people_names
+    from ..scoring.groups import stored_exam
+    from ..scoring.preferences import PEOPLE
+    from ..store.store import open_store
+
+    with open_store(store) as opened:
+        evaluators = evaluators_of(opened, stored_exam(exam, opened).name)
+    people = people_names(evaluators)
+    known = {name for each in evaluators for name in (each.judge, each.label)} | people
+    split = [name for word in words for name in ([word] if word in known else word.split(","))]
+    return [name for word in split for name in (sorted(people) if word == PEOPLE and people else [word])]
 
 
 @click.command("show")
@@ -360,14 +366,12 @@ def show_alternative(exam: str, given: dict[str, Any]) -> bool:
 def _pairs(exam: str, given: dict[str, Any]) -> None:
     from ..report.tables.people import preference_tables, preferences_csv
     from ..report.tables.render import show
-    from ..scoring.compare.opinions import PEOPLE_PREFIX
-    from ..scoring.preferences import PEOPLE, preferences
+    from ..scoring.preferences import preferences
 
-    studies = [word.removeprefix(PEOPLE_PREFIX) for word in given["judges"] if word.startswith(PEOPLE_PREFIX)]
     choices = preferences(
         exam,
-        study=given.get("study") or next(iter(studies), None),
-        judges=[PEOPLE if word.startswith(PEOPLE_PREFIX) else word for word in given["judges"]],
+        study=given["study"],
+        judges=given["judges"],
         painters=given["painters"],
         without=given["without"],
         store=given["store"],

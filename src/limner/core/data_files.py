@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import AliasChoices, BaseModel, ValidationError
 
-from .errors import DataError
+from .data_rows import TABLES, Problems, Rows, read_rows, shorten
+from .errors import UsageError
 from .exam import Question, R, Reference
 from .images import BadImage, inspect
 from .schema import LONE_SURROGATE, M
@@ -20,69 +20,8 @@ from .schema import LONE_SURROGATE, M
 from .schema import Id as Id
 from .schema import Words as Words
 
-Rows = Iterator[tuple[int, dict[str, Any]]]
-"""The line number and columns of each row of a file."""
-_ITEM_GAP = re.compile(r"[\s,]*+")
-
-
-def read_lines(path: Path) -> list[str]:
-    """Return the lines of a UTF-8 file."""
-    return list(stream_lines(path))
-
-
-def stream_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file, one at a time."""
-    try:
-        with path.open("rb") as file:
-            done = 0
-            for number, data in enumerate(file, 1):
-                data = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
-                try:
-                    yield data.decode().removesuffix("\n")
-                except UnicodeDecodeError as error:
-                    raise DataError(f"not UTF-8 (byte {done + error.start})", file=path, line=number) from error
-                done += len(data)
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", file=path) from error
-
-
-def json_lines(path: Path, problems: Problems, broken: Problems | None = None) -> Rows:
-    """Yield the number and object of each line; other lines go to `problems`, or to `broken` if they are not JSON."""
-    for number, line in enumerate(stream_lines(path), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            (problems if broken is None else broken).add(f"not JSON: {error}", path, number)
-            continue
-        if isinstance(row, dict):
-            yield number, row
-        else:
-            problems.add(f"expected a JSON object, not {type(row).__name__}", path, number)
-
-
-def json_rows(path: Path, problems: Problems) -> Rows:
-    """Yield the line number and object of each entry in a file of JSON lines or with one JSON list."""
-    first = next((line for line in stream_lines(path) if line.strip()), "")
-    if not first.lstrip().startswith("["):
-        yield from json_lines(path, problems)
-        return
-    text = "\n".join(read_lines(path))
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError) as error:
-        problems.add(f"not JSON: {error}", path, getattr(error, "lineno", None))
-        return
-    decoder, line, done = json.JSONDecoder(), 1, 0
-    at = text.index("[") + 1
-    while (gap := _ITEM_GAP.match(text, at)) and text[gap.end()] != "]":
-        row, at = decoder.raw_decode(text, gap.end())
-        line, done = line + text.count("\n", done, gap.end()), gap.end()
-        if isinstance(row, dict):
-            yield line, row
-        else:
-            problems.add(f"expected a JSON object, not {type(row).__name__}", path, line)
+Columns = Mapping[str, str]
+"""Our name of a column -> its name in the data."""
 
 
 def read_questions(
@@ -91,7 +30,8 @@ def read_questions(
     make: Callable[[M, Path], Iterable[Question[R]]],
     *,
     files: Sequence[Path] | None = None,
-    rows: Callable[[Path, Problems], Rows] = json_lines,
+    rows: Callable[[Path, Problems], Rows] = read_rows,
+    columns: Columns | None = None,
     key: str = "id",
     nothing: str = "no question in this file",
 ) -> tuple[Question[R], ...]:
@@ -103,16 +43,22 @@ def read_questions(
         make: Makes the questions of a row, given its file; raises ValueError if the row is invalid.
         files: The files to read, if `path` is a folder.
         rows: Reads one file.
+        columns: Other names of columns; names are compared without case in any event.
         key: The column that identifies a row.
         nothing: The message if there are no rows.
 
     Raises:
         DataError: Something is wrong; the message has file, line and id of every problem.
+        UsageError: `columns` has a name that the model lacks, or a file is Parquet and polars is not installed.
     """
     problems, places, questions = Problems(), dict[str, str](), list[Question[R]]()
+    columns, absent = columns or {}, {column.casefold(): column for column in (columns or {}).values()}
+    if unknown := sorted(columns.keys() - field_names(model)):
+        raise UsageError(f"--columns: no column {unknown[0]!r} is needed; choose from: {', '.join(field_names(model))}")
     for file in [path] if files is None else files:
         for line, body in rows(file, problems):
-            row = parse_row(model, body, problems, file, line, key)
+            absent = {name: column for name, column in absent.items() if name not in map(str.casefold, body)}
+            row = parse_row(model, rename_columns(body, model, columns), problems, file, line, key)
             if row is None:
                 continue
             id = getattr(row, key)
@@ -125,6 +71,8 @@ def read_questions(
                 questions += make(row, file)
             except ValueError as error:
                 problems.add(str(error), file, line, id)
+    for column in absent.values():
+        problems.add(f"no row has a column {column!r}", path)
     if not questions and not problems.found:
         problems.add(nothing, path)
     problems.settle()
@@ -132,58 +80,69 @@ def read_questions(
 
 
 def files_under(path: Path, *patterns: str) -> list[Path]:
-    """Return `path` itself if it is a file, or the sorted files under it whose names match the patterns."""
+    """Return `path` itself if it is a file, or the sorted files under it that match; by default, all data files."""
+    patterns = patterns or tuple(f"*{suffix}" for suffix in TABLES)
     return sorted(file for pattern in patterns for file in path.rglob(pattern)) if path.is_dir() else [path]
 
 
-MAX_PROBLEMS_SHOWN = 20
-MAX_TEXT_SHOWN = 80
-
-
-def shorten(text: str) -> str:
-    """Shorten a text so that it fits into a message."""
-    return text if len(text) <= MAX_TEXT_SHOWN else f"{text[:MAX_TEXT_SHOWN]}… ({len(text):,} characters)"
-
-
-class Problems:
-    """The problems of a data set, collected to be reported together."""
-
-    def __init__(self) -> None:
-        self.found: list[DataError] = []
-
-    def add(self, message: str, file: Path, line: int | None = None, id: str | None = None) -> None:
-        """Record a problem."""
-        self.found.append(DataError(message, file=file, line=line, id=id))
-
-    def settle(self) -> None:
-        """Raise an error if there are any problems.
-
-        Raises:
-            DataError: There are problems; several are listed in one message.
-        """
-        if len(self.found) == 1:
-            raise self.found[0]
-        if self.found:
-            shown = [str(problem) for problem in self.found[:MAX_PROBLEMS_SHOWN]]
-            if len(self.found) > MAX_PROBLEMS_SHOWN:
-                shown.append(f"… and {len(self.found) - MAX_PROBLEMS_SHOWN} more")
-            raise DataError(f"{len(self.found)} problems:\n  " + "\n  ".join(shown))
+def data_file(path: Path, name: str | Path) -> Path:
+    """Return `path` itself if it is a file, or the data file `name` in this folder, in whatever format it is."""
+    if path.is_file() or (path / name).is_file():
+        return path if path.is_file() else path / name
+    others = ((path / name).with_suffix(suffix) for suffix in TABLES)
+    return next((file for file in others if file.is_file()), path / name)
 
 
 def parse_row(
     model: type[M], row: dict[str, Any], problems: Problems, file: Path, line: int, key: str = "id"
 ) -> M | None:
-    """Return the validated row, or record every wrong field and return None; `key` is the column with the id."""
+    """Return the validated row, or record every wrong field and return None; `key` is the column with the id.
+
+    Lists and objects may also be JSON text, as in the cells of a table.
+    """
     try:
         return model.model_validate(row)
     except ValidationError as error:
+        texts = {str(issue["loc"][0]) for issue in error.errors() if issue["loc"]}
+        if parsed := {name: value for name in texts if (value := parse_json_text(row.get(name))) is not None}:
+            return parse_row(model, row | parsed, problems, file, line, key)
         name = row.get(key)
         for issue in error.errors(include_url=False, include_input=False)[:5]:
             place = _path_to(row, issue["loc"])
             message = issue["msg"].removeprefix("Value error, ")
+            if issue["type"] == "missing" and len(issue["loc"]) == 1:
+                message = f"{message}; the columns are {shorten(', '.join(row)) or 'empty'}"
             id = shorten(name) if isinstance(name, str) else None
             problems.add(f"{place}: {message}" if place else message, file, line, id)
         return None
+
+
+def parse_json_text(value: object) -> list[Any] | dict[str, Any] | None:
+    """Return the list or object that is written in a text as JSON; None if it is not such a text."""
+    if not (isinstance(value, str) and value.lstrip().startswith(("[", "{"))):
+        return None
+    try:
+        return json.loads(value)  # type: ignore[no-any-return]
+    except (ValueError, RecursionError):
+        return None
+
+
+def rename_columns(row: dict[str, Any], model: type[BaseModel], columns: Columns) -> dict[str, Any]:
+    """Return a row whose columns have the names of the model's fields: those of `columns`, or equal but for case."""
+    names = {name.casefold(): name for name in field_names(model)}
+    names |= {column.casefold(): name for name, column in columns.items()}
+    renamed = {name: value for column, value in row.items() if (name := names.get(column.casefold(), column)) != column}
+    kept = {column: value for column, value in row.items() if names.get(column.casefold(), column) == column}
+    return renamed | kept | {name: renamed[name] for name in columns if name in renamed}
+
+
+def field_names(model: type[BaseModel]) -> list[str]:
+    """Return the names of the columns that a model reads, with their other spellings."""
+    names = []
+    for name, field in model.model_fields.items():
+        alias = field.validation_alias
+        names += [str(choice) for choice in alias.choices] if isinstance(alias, AliasChoices) else [name]
+    return names
 
 
 def _path_to(row: object, path: tuple[int | str, ...]) -> str:
@@ -208,7 +167,7 @@ def find_reference(folder: Path, name: str) -> Reference:
     pure = PurePosixPath(name)
     if LONE_SURROGATE.search(name):
         raise ValueError("image path contains half of a surrogate pair")
-    if pure.is_absolute() or ".." in pure.parts or "\\" in name or "\0" in name or not pure.parts:
+    if leaves_folder(name):
         raise ValueError(f"image path {shorten(name)!r} leaves the folder {folder}")
     path = folder / pure
     try:
@@ -222,6 +181,12 @@ def find_reference(folder: Path, name: str) -> Reference:
     except OSError as error:
         raise ValueError(f"image {shorten(name)!r} cannot be read: {error.strerror or error}") from error
     return Reference(name, path)
+
+
+def leaves_folder(name: str) -> bool:
+    """Return whether a path in the data names nothing inside its folder."""
+    pure = PurePosixPath(name)
+    return pure.is_absolute() or ".." in pure.parts or "\\" in name or "\0" in name or not pure.parts
 
 
 def _is_linked(folder: Path, below: PurePosixPath) -> bool:

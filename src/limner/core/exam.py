@@ -95,6 +95,20 @@ def hash_question(body: Mapping[str, Any], reference_sha256: str | None) -> str:
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
+_OWN_EXAMS: dict[str, Mapping[str, str]] = {}
+
+
+def know_exam(name: str, files: Mapping[str, str] | None) -> None:
+    """Set the files that define a user's own exam, which were read from its folder or a store; None if installed."""
+    if files is not None:
+        _OWN_EXAMS[name] = files
+
+
+def own_exam(name: str) -> Mapping[str, str] | None:
+    """Return the files that define a user's own exam; None for any other name."""
+    return _OWN_EXAMS.get(name)
+
+
 @dataclass(frozen=True)
 class Exam(Generic[R]):
     """A set of questions with one protocol.
@@ -105,6 +119,7 @@ class Exam(Generic[R]):
         questions: The questions in order.
         subsets: Named lists of question ids, such as ``mini``.
         notes: Remarks on this copy of the data, such as absent images.
+        files: The files that define a user's own exam, by name.
     """
 
     name: str
@@ -112,6 +127,7 @@ class Exam(Generic[R]):
     questions: tuple[Question[R], ...]
     subsets: Mapping[str, frozenset[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    files: Mapping[str, str] | None = None
 
     def select(self, selection: Selection, breakdowns: Sequence[str] = ()) -> Exam[R]:
         """Return the exam with only the selected questions, in order; a sample is stratified by `breakdowns`."""

@@ -21,10 +21,11 @@ class Criterion:
         id: An id, unique within the question, such as ``point/3`` or ``spelling``.
         text: The question for the judge.
         kind: The protocol's name for this kind of criterion.
-        top: The best value; values are whole numbers from 0 to ``top``.
+        top: The best value; values are whole numbers from ``low`` to ``top``.
         weight: Its share in the question's score, if the protocol uses weights.
         labels: Words whose presence decides it, if the rubric names them; otherwise they are looked for in `text`.
         also: Alternatives to the label, if there is exactly one.
+        low: The worst value.
         present_means: The value that the labels' presence proves, 1 (of `top`) or 0; their absence proves the other.
         exact: Whether the labels must appear exactly as written: a misspelling or an extra word then proves nothing.
     """
@@ -38,6 +39,7 @@ class Criterion:
     exact: bool = False
     also: tuple[str, ...] = ()
     present_means: int = 1
+    low: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def values(marks: Iterable[Mark]) -> dict[str, int]:
 def fill(marks: Iterable[Mark], criteria: Iterable[Criterion], best: bool) -> list[Mark]:
     """Return a mark for each criterion, with the best or worst value for undecided ones, to compute bounds."""
     answers = values(marks)
-    return [Mark(c.id, answers.get(c.id, c.top if best else 0)) for c in criteria]
+    return [Mark(c.id, answers.get(c.id, c.top if best else c.low)) for c in criteria]
 
 
 PANEL_PREFIX = "panel/"

@@ -75,7 +75,7 @@ class Prompts:
             digest.update(name.encode() + b"\0" + self.text(name).encode() + b"\0")
         return digest.hexdigest()[:12]
 
-    def fill(self, name: str, *, spare: Collection[str] = (), **fields: str) -> str:
+    def fill(self, name: str, /, *, spare: Collection[str] = (), **fields: str) -> str:
         """Return the template with its fields filled in.
 
         Args:

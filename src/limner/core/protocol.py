@@ -117,6 +117,8 @@ class Protocol(ABC, Generic[R]):
     """Titles of scores whose names are abbreviations; see `called`."""
     consistency: Mapping[str, float] = {}
     """The minimum score that a judge must give to the references, by score, as the paper reports for its own judge."""
+    asked: str = ""
+    """A hash of what judges are asked beside the templates, in exams that are data."""
     reasons: bool = True
     """Whether numbers may depend on the reasons of marks. If False, scores, parts, analyses and remarks use criteria,
     values and verdicts only, so that reasons need not be loaded to compute numbers."""
@@ -203,7 +205,7 @@ class Protocol(ABC, Generic[R]):
 
     def nothing(self, question: Question[R]) -> dict[str, float | None]:
         """Return the scores of a missing drawing: no criterion met, and the worst values for evidence."""
-        return self.scores(question, [Mark(criterion.id, 0) for criterion in self.criteria(question)], {})
+        return self.scores(question, [Mark(criterion.id, criterion.low) for criterion in self.criteria(question)], {})
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
         """Return a row's contribution to each summary number, as numerator and denominator.

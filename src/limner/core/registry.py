@@ -22,6 +22,10 @@ MODULE_GROUPS = {
     "limner.services": ("limner.painters.services", "SERVICE"),
 }
 """Group -> a package of Limner and the name of the object that each of its modules registers."""
+FILE_GROUPS = {
+    "limner.exams": ("exams", "exam.toml", "limner.exams.rubric.shipped"),
+}
+"""Group -> a folder of Limner, the file that a folder in it registers by, and the module that loads it by name."""
 T = TypeVar("T")
 Inputs = TypeVar("Inputs")
 
@@ -78,6 +82,11 @@ def entries(group: str) -> tuple[Registration, ...]:
         folder = Path(__file__).parents[2].joinpath(*package.split("."))
         modules = [module.name for module in pkgutil.iter_modules([str(folder)])]
         registrations += [Registration(module.replace("_", "-"), f"{package}.{module}:{thing}") for module in modules]
+    if group in FILE_GROUPS:
+        place, file, loader = FILE_GROUPS[group]
+        paths = (path.parent for path in Path(__file__).parents[1].joinpath(place).glob(f"*/{file}"))
+        names = {path.name for path in paths if not (path / "__init__.py").exists()}
+        registrations += [Registration(name, f"{loader}:{name}") for name in names]
     return tuple(sorted(registrations, key=lambda entry: (entry.name, not entry.own, entry.package)))
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from .asks import Unreadable
-from .data_files import Problems
+from .data_rows import Problems
 from .schema import M, StrictModel, read_toml
 
 FieldKind = Literal["yesno", "choice", "scale", "text", "list", "group"]
@@ -254,6 +254,7 @@ class ValueTest(StrictModel):
     none_of: tuple[str | int | float | bool, ...] | None = None
     at_least: float | None = None
     at_most: float | None = None
+    below: float | None = None
     range: tuple[float, float] | None = None
 
     def why_not(self, value: Any) -> str | None:
@@ -268,6 +269,8 @@ class ValueTest(StrictModel):
             return f"it is {value}"
         low, high = self.range or (self.at_least, self.at_most)
         size = _size(value)
+        if self.below is not None and size >= self.below:
+            return f"{size:g} of less than {self.below:g}"
         if low is not None and size < low:
             return f"{size:g} of at least {low:g}"
         return f"{size:g} of at most {high:g}" if high is not None and size > high else None

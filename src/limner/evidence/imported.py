@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..calls import setup_id
-from ..core.data_files import Problems, read_lines, shorten
+from ..core.data_rows import Problems, read_lines, shorten
 from ..core.errors import DataError
 from ..core.evidence import AESTHETICS, REGIONS, TABLE_PREFIX
 from ..store import Store

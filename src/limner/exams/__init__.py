@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from ..core.errors import DataError, UsageError
-from ..core.exam import Exam, Question, R
+from ..core.exam import Exam, Question, R, know_exam, own_exam
 from ..core.plot_data import DRAW_NAMES, Plot
 from ..core.prompts import Prompts
 from ..core.protocol import FailureModes, Protocol
@@ -70,7 +70,7 @@ class Kind(Generic[R]):
         read: Reads an exam of the given name from a folder in the release's layout.
         prompts: The folder of shipped prompt templates.
         sample: A bundled data folder, if there is one.
-        presets: Named settings: judge, arguments, variant, reading.
+        presets: Named settings: judge, arguments, variant, reading; a TOML file, or the settings themselves.
         download: A TOML file that says where the authors offer the data; see `limner.exams.data_source`.
         read_results: Reads results written by the release's own scorer, from a folder or file; further files, such as
             ``regions``, are passed by name.
@@ -85,6 +85,7 @@ class Kind(Generic[R]):
         studies: A folder with designs of human studies, one ``NAME.toml`` each; see `limner.study.design`.
         recipe: A folder with the steps for building such an exam; see `limner.build.recipe`.
         write: The counterpart of `read`: writes the items of a build into a folder; see `ExamWriter`.
+        files: The definition and prompts of a user's own exam, which stores keep; see `limner.exams.rubric`.
     """
 
     name: str
@@ -94,7 +95,7 @@ class Kind(Generic[R]):
     read: Callable[[Path, str], Exam[R]]
     prompts: Path
     sample: Path | None = None
-    presets: Path | None = None
+    presets: Path | Mapping[str, Mapping[str, Any]] | None = None
     download: Path | None = None
     read_results: Callable[..., Iterable[ImportedReply]] | None = None
     paper: Path | None = None
@@ -105,6 +106,7 @@ class Kind(Generic[R]):
     studies: Path | None = None
     recipe: Path | None = None
     write: ExamWriter | None = None
+    files: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         for name, plot in self.plots.items():
@@ -123,7 +125,7 @@ class Kind(Generic[R]):
     @cached_property
     def all_presets(self) -> Mapping[str, Mapping[str, Any]]:
         """The settings of all presets, by name; read once."""
-        return read_toml(self.presets) if self.presets else {}
+        return read_toml(self.presets) if isinstance(self.presets, Path) else self.presets or {}
 
     @cached_property
     def data_source(self) -> DataSource | None:
@@ -154,8 +156,12 @@ def exam_names() -> list[str]:
 
 
 def kind(name: str) -> Kind[Any]:
-    """Return the installed exam called `name`."""
-    return EXAMS.get(name)
+    """Return the exam called `name`: an installed one, or the user's own that was read last."""
+    if (files := own_exam(name)) is None:
+        return EXAMS.get(name)
+    from .rubric import open_stored
+
+    return open_stored(files)
 
 
 def each() -> Iterator[Kind[Any]]:
@@ -195,11 +201,23 @@ def stored_name(word: str) -> str:
 
 def _read_exam_toml(path: Path, data: Path | None) -> ExamSource:
     body = read_toml(path)
+    if "kind" not in body and "criteria" in body:
+        return _read_definition(path, data)
     for word in ("name", "kind", "data"):
         if not isinstance(body.get(word), str):
             raise DataError(f'{word} = "…" is missing', file=path)
     kind(body["kind"])
     return ExamSource(body["name"], body["kind"], data or path.parent / body["data"])
+
+
+def _read_definition(path: Path, data: Path | None) -> ExamSource:
+    from .rubric import data_path, load_own
+
+    own = load_own(path)
+    if own.name in exam_names():
+        raise DataError(f"an installed exam is called {own.name}; give this one another name", file=path)
+    know_exam(own.name, own.files)
+    return ExamSource(own.name, own.name, data or data_path(path, own))
 
 
 def read(named: ExamSource) -> Exam[Any]:
@@ -213,7 +231,8 @@ def read(named: ExamSource) -> Exam[Any]:
         raise UsageError(f"{named.name}: no data; {how_to_get(named.name, kind(named.kind).data_source)}")
     if not named.data.exists():
         raise UsageError(f"{named.name}: no such data folder: {named.data}")
-    return replace(kind(named.kind).read(named.data, named.name), kind=named.kind)
+    exam_kind = kind(named.kind)
+    return replace(exam_kind.read(named.data, named.name), kind=named.kind, files=exam_kind.files)
 
 
 PACKAGES = ("limner", "pydantic", "pydantic-core", "pillow")

@@ -44,6 +44,8 @@ class ModelJudge:
             "options": dict(variant.options),
             "templates": variant.prompts.hash(*protocol.templates(variant)),
         }
+        if protocol.asked:
+            self.setup["asked"] = protocol.asked
         if variant.released:
             self.setup["prompts"] = RELEASE
         if self._reads_text:

@@ -32,7 +32,7 @@ def deviations(kind: Kind[Any], group: Group, reading: str, questions: int | Non
         questions: The number of questions behind the paper's numbers, if known.
     """
     differences = of_marks(kind, group.evaluator, reading) + of_drawings(kind, [group])
-    return differences + of_questions(len({entry.question.id for entry in group.scored}), questions)
+    return differences + of_number(len({entry.question.id for entry in group.scored}), questions)
 
 
 def of_marks(kind: Kind[Any], evaluator: Evaluator, reading: str) -> list[str]:
@@ -52,11 +52,11 @@ def of_drawings(kind: Kind[Any], groups: Sequence[Group]) -> list[str]:
     return list(dict.fromkeys(word for words in differences for word in words))
 
 
-def of_questions(scored: int, questions: int | None) -> list[str]:
-    """Return a remark on the number of questions that the numbers are based on; empty without numbers."""
-    if questions is None or scored in (0, questions):
+def of_number(count: int, paper: int | None, what: str = "question") -> list[str]:
+    """Return a remark on the number of questions or drawings behind the numbers; empty without numbers."""
+    if paper is None or count in (0, paper):
         return []
-    return [f"{scored} question{'' if scored == 1 else 's'} where the paper has {questions}"]
+    return [f"{count} {what}{'' if count == 1 else 's'} where the paper has {paper}"]
 
 
 def _paper(kind: Kind[Any]) -> list[Preset]:

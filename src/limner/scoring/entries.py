@@ -305,7 +305,7 @@ class _Entries:
         judges = {evaluator.id for evaluator in chosen if evaluator.kind == "judge"}
         self.marked = {evaluator.id: {} for evaluator in chosen}
         reader_id = None if self.reader.reasons else marks_reader_id(type(self.protocol))
-        by = None if reader_id is None else MarksReader(self.reading, reader_id)
+        by = None if reader_id is None else MarksReader(self.reading, reader_id + self.protocol.asked)
         fresh: list[ReadMarks] = []
         for some in stream_markings(store, exam, self.marked, self.brief, by):
             mine = [each for each in some if each[0].drawing in self.drawings]

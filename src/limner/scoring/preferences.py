@@ -24,7 +24,7 @@ from .stats.types import Floats, Interval, Plain
 
 PERSON = "person"
 PEOPLE = "people"
-"""The name under which all persons are combined."""
+"""The name under which all persons are combined; those of a study are ``people/STUDY``."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,8 @@ def preferences(
     Args:
         exam: The exam's name in the store.
         study: Only use the choices of this study.
-        judges: Only these evaluators, such as ``person/anna``; ``people`` for all persons combined.
+        judges: Only these evaluators, such as ``person/anna``; ``people/STUDY`` for all persons of a study combined,
+            ``people`` for those of every study.
         painters: Only use choices between these painters.
         without: Leave out choices that involve these painters.
         store: The store that holds the choices.
@@ -160,11 +161,16 @@ def preferences(
     everyone = label_evaluators(
         Evaluator(id, setups[id], kind=kinds.get(id, "judge")) for id in sorted({row.setup for row in comparisons})
     )
-    chosen = _chosen(everyone, judges)
+    together = _together(judges, {row.study for row in comparisons})
+    chosen = _chosen(everyone, judges, together)
     wanted = _wanted(drawings.values(), painters, without)
     asked: dict[tuple[str, str, str | None], _Asked] = {}
     for row in comparisons:
         for name in chosen.get(row.setup, ()):
+            if name == PEOPLE:
+                name = _people_of(row.study)
+                if together and not together & {PEOPLE, name}:
+                    continue
             if wanted(drawings[row.first]) and wanted(drawings[row.second]):
                 place = asked.setdefault((name, row.scale, row.study), _Asked())
                 place.raters.add(row.setup)
@@ -172,13 +178,30 @@ def preferences(
     return [_made(named.name, *key, asked[key]) for key in sorted(asked, key=lambda key: tuple(map(str, key)))]
 
 
-def _chosen(everyone: Sequence[Evaluator], judges: Sequence[str]) -> dict[str, list[str]]:
+def _people_of(study: str | None) -> str:
+    return f"{PEOPLE}/{study}" if study else PEOPLE
+
+
+def _together(judges: Sequence[str], studies: Iterable[str | None]) -> set[str]:
+    """Return the names of combined persons among the judges.
+
+    Raises:
+        UsageError: A named study has no choices.
+    """
+    known = {PEOPLE, *map(_people_of, studies)}
+    named = {word for word in judges if word == PEOPLE or word.startswith(f"{PEOPLE}/")}
+    if unknown := sorted(named - known):
+        raise UsageError(f"--judge {unknown[0]}: choose from {', '.join(sorted(known))}")
+    return named
+
+
+def _chosen(everyone: Sequence[Evaluator], judges: Sequence[str], together: set[str]) -> dict[str, list[str]]:
     """Return setup -> the names its choices count for: its own, and for persons also that of all people combined."""
     persons = [each for each in everyone if each.kind == PERSON]
-    alone = [word for word in judges if word != PEOPLE]
-    own = everyone if not judges else EvaluatorFilter(tuple(alone)).choose(list(everyone)) if alone else []
+    alone = tuple(word for word in judges if word not in together)
+    own = everyone if not judges else EvaluatorFilter(alone).choose(list(everyone)) if alone else []
     names_of = {each.id: [each.name] for each in own}
-    if PEOPLE in judges or (not judges and len(persons) > 1):
+    if together or (not judges and len(persons) > 1):
         for each in persons:
             names_of.setdefault(each.id, []).append(PEOPLE)
     return names_of

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from ..core.errors import StoreError, UsageError
 from ..core.evaluator import label
-from ..core.exam import Exam, Question, Reference
+from ..core.exam import Exam, Question, Reference, know_exam
 from ..core.images import BadImage
 from .schema import attempts, calls, content_columns, drawings, evidence, exams, markings, questions, setups
 from .store import Store, now, parse_json_column
@@ -101,7 +101,10 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
         }
 
     def operation(connection: sa.Connection) -> str:
-        store.insert_new(connection, exams, {"name": exam.name, "kind": exam.kind, "created": created})
+        own = {"name": exam.name, "kind": exam.kind, "files": exam.files, "created": created}
+        store.insert_new(connection, exams, own)
+        if exam.files is not None:
+            connection.execute(sa.update(exams).where(exams.c.name == exam.name).values(files=exam.files))
         for start in range(0, len(exam.questions), FETCH_ROWS):
             some = exam.questions[start : start + FETCH_ROWS]
             store.insert_new(connection, questions, *(row(n, question) for n, question in enumerate(some, start)))
@@ -121,10 +124,11 @@ def kind_of(store: Store, exam: str) -> str:
         StoreError: The store has no such exam; the message lists those it has.
     """
     with store.reading() as connection:
-        kinds: dict[str, str] = {row.name: row.kind for row in connection.execute(sa.select(exams))}
-    if exam not in kinds:
-        raise StoreError(f"{store.url} has no exam {exam!r}; it has: {', '.join(sorted(kinds)) or 'none'}")
-    return kinds[exam]
+        stored = {row.name: row for row in connection.execute(sa.select(exams))}
+    if exam not in stored:
+        raise StoreError(f"{store.url} has no exam {exam!r}; it has: {', '.join(sorted(stored)) or 'none'}")
+    know_exam(stored[exam].kind, stored[exam].files)
+    return str(stored[exam].kind)
 
 
 def _question_rows(store: Store, exam: str) -> Iterator[Any]:

@@ -64,11 +64,13 @@ meta = Table(
     Column("key", String(40), primary_key=True),
     Column("value", Text, nullable=False),
 )
+# `files` are the definition and prompts of an exam of the user's own, as it was run last.
 exams = Table(
     "exams",
     metadata,
     Column("name", String(200), primary_key=True),
     Column("kind", String(200), nullable=False),
+    Column("files", JSON),
     Column("created", Float, nullable=False),
 )
 questions = Table(

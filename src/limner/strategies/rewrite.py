@@ -14,7 +14,8 @@ from typing import Any
 from pydantic import Field
 
 from ..core.asks import Contract, Text, Unreadable
-from ..core.data_files import Problems, json_lines, parse_row
+from ..core.data_files import parse_row
+from ..core.data_rows import Problems, json_lines
 from ..core.errors import UsageError
 from ..core.faults import Fault
 from ..core.json_text import loads

@@ -113,7 +113,8 @@ def _criteria(part: CriteriaPart, criteria: Sequence[Criterion], named: set[str]
             rest = pattern == "*" and any(field != "*" and fnmatchcase(criterion.id, field) for field in named)
             if rest or not fnmatchcase(criterion.id, pattern) or any(field.name == criterion.id for field in fields):
                 continue
-            values = YES_NO if criterion.top == 1 else tuple((n, str(n)) for n in range(criterion.top + 1))
+            numbers = range(criterion.low, criterion.top + 1)
+            values = YES_NO if criterion.top == 1 else tuple((n, str(n)) for n in numbers)
             text, lead = part.texts.get(criterion.id, criterion.text), "" if fields else part.text
             parts = criterion.id.split("/")
             group = "/".join(parts[:2]) if len(parts) > 2 else parts[0]

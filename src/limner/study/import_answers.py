@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..core.data_files import read_lines
+from ..core.data_rows import read_lines
 from ..core.errors import DataError, UsageError
 from ..evidence.imported import BY_SLOT, DrawingFinder
 from ..exams import kind

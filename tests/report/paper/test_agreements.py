@@ -100,6 +100,38 @@ def test_judge_and_people_pairs(tmp_path_factory: pytest.TempPathFactory) -> Non
         assert all(-1 <= (cell.value or 0) <= 1 for cell in row.cells)
 
 
+def test_people_who_rated_different_drawings_have_one_way_icc(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with open_store(tmp_path_factory.mktemp("many") / "store", create=True) as store:
+        desk, people = Desk(store, "sample/fepbench"), ["anna", "ben", "cleo", "dan", "eva"]
+        for place, question in enumerate(desk.exam.questions):
+            for person in (people[(place + turn) % 5] for turn in range(3)):
+                marks = desk.random(question, 0.6, "one", person)
+                desk.put("one", question, marks, judge=f"person/{person}", kind="person", study="s")
+        rows = own(build(find("fepbench:table4"), store, TableChoice(exam="sample/fepbench")))
+    assert set(rows) == {"Human-Human ICC(1,1)"}
+    assert [cell.value is None for cell in rows["Human-Human ICC(1,1)"].cells] == [False, False, True]
+
+
+def test_painters_without_a_common_question_are_each_compared_with_people(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with open_store(tmp_path_factory.mktemp("apart") / "store", create=True) as store:
+        desk = Desk(store, "sample/genexam")
+        for place, question in enumerate(desk.exam.questions):
+            painter, marks = ("one", "two")[place % 2], desk.random(question, 0.6, "any")
+            id = desk.put(painter, question, marks, judge="gpt")
+            for person in ("anna", "ben"):
+                desk.put(painter, question, marks, judge=f"person/{person}", kind="person", study="s")
+                desk.rate(id, 5 + place, judge=f"person/{person}", scale="overall", study="s")
+        table = build(find("genexam:table5"), store, TableChoice(exam="sample/genexam"))
+    assert "judge gpt (not examined); people/s: 2 people, 13 drawings" in table.caption[-1]
+    assert "0 questions" not in " ".join((*table.caption, *table.notes, *table.footnotes))
+    assert [note.rpartition("; ")[2] for note in table.footnotes] == ["13 rated drawings where the paper has 500"]
+    for row in own(table).values():
+        assert not row.covered
+        assert [(cell.value, cell.low, cell.high) for cell in row.cells[:2]] == [(0.0, None, None)] * 2
+
+
 def test_aesthetic_metrics_and_ranks(tmp_path_factory: pytest.TempPathFactory) -> None:
     with open_store(tmp_path_factory.mktemp("ai") / "store", create=True) as store:
         desk = Desk(store, "sample/aibench")

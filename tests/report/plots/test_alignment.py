@@ -19,6 +19,7 @@ from limner.store.ratings import load_painter_metrics, load_ratings
 from limner.store.records import evaluator_kinds, load_drawings
 from tests.report.plots import made_up
 from tests.report.tables import synthetic
+from tests.scoring.people import STUDY
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,14 @@ def test_mmmg_figure_8(mmmg: Store) -> None:
         assert panel.n == len(people)
 
 
+def test_only_people_of_the_named_study_are_drawn(mmmg: Store, tmp_path: Path) -> None:
+    whole = load_plots()["people"].frame("mmmg", PlotChoice(store=mmmg, study=STUDY))
+    assert whole.panels == load_plots()["people"].frame("mmmg", PlotChoice(store=mmmg)).panels
+    assert f"people of {STUDY}: " in whole.caption
+    with pytest.raises(UsageError, match="no person has rated or chosen"):
+        frame("mmmg", mmmg, study="another")
+
+
 def test_points_are_means_over_shared_drawings(mmmg: Store) -> None:
     kinds = evaluator_kinds(mmmg)
     painters = {drawing.id: drawing.painter for drawing in load_drawings(mmmg, "mmmg")}
@@ -78,7 +87,7 @@ def test_aibench_figure_6b(aibench: Store) -> None:
     assert score.published == ("VLM Score, Gemini 3 Flash", 0.6)
     assert found["openai/gpt-5.1"].published == ("AIBench", 0.886)
     rates = {each.evaluator: each.rates for each in preferences("aibench", store=aibench)}
-    assert {p.painter: p.people for p in arena.points} == rates["people"]
+    assert {p.painter: p.people for p in arena.points} == rates[f"people/{STUDY}"]
     assert {p.painter: p.evaluator for p in arena.points} == rates["metric/vlm-arena:gemini/gemini-3-flash"]
     people, theirs = [p.people for p in score.points], [p.evaluator for p in score.points]
     assert score.value == pytest.approx(stats.spearmanr(people, theirs).statistic)

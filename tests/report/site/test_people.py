@@ -56,3 +56,17 @@ def test_agreement_with_people_is_shown_beside_certificate(browser: Browser, stu
     assert overflow(page) <= 0
     page = browser.open(site.exam() / "judges.html")
     assert "With people" not in page.locator("thead").first.inner_text()
+
+
+def test_judge_is_named_with_certificate_and_agreement(browser: Browser, studied: Site) -> None:
+    home = studied.exam()
+    painters = parts(studied.data(), "exam")[0]["painters"]
+    pages = [(studied.folder / "index.html", ""), (home / "index.html", "")]
+    pages += [(home / "painter.html", f"#p={painters[0]['key']}"), (home / "compare.html", "#what=painters")]
+    for file, part in pages:
+        page = browser.open(file, part)
+        said = page.locator("p", has_text="agrees with people/pilot on").first.inner_text()
+        assert "fake/judge" in said
+        assert "not examined, agrees with people/pilot on" in said
+        assert "(kappa " in said
+        assert overflow(page) <= 0

@@ -59,9 +59,9 @@ def test_good_judge_may_replace_person_and_poor_one_may_not(place: Path) -> None
 
 def test_replacement_sentence_is_shown_in_text_json_and_csv(place: Path) -> None:
     words = ("agree", EXAM, "--store", place)
-    good = "lab/good is about as good as one person of pilot in 3 of 3 comparisons: correct its scores by "
+    good = "lab/good is shown to be about as good as one person of pilot in 3 of 3 comparisons: correct its scores by "
     good += "limner scores --study pilot."
-    poor = "lab/poor is about as good as one person of pilot only in 0 of 3 comparisons: do not use it alone; "
+    poor = "lab/poor is shown to be about as good as one person of pilot in 0 of 3 comparisons: do not use it alone; "
     poor += "correct its scores by limner scores --study pilot, or try another judge."
     text = " ".join(limner(*words).out.split())
     assert good in text

@@ -14,14 +14,15 @@ from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_v
 from ...core.choices import balance_letters, constant_answers
 from ...core.csv_text import write_csv
 from ...core.data_files import (
-    Problems,
+    Columns,
     absent_references,
+    data_file,
     files_under,
     find_reference,
-    json_lines,
     parse_row,
     read_questions,
 )
+from ...core.data_rows import Problems, json_lines
 from ...core.errors import DataError
 from ...core.evidence import AESTHETICS
 from ...core.exam import Exam, Question, Reference
@@ -110,13 +111,13 @@ class MethodRow(QuestionsRubric):
     image_url: Words | None = None
 
 
-def read(path: Path, name: str = "aibench") -> Exam[QuestionsRubric]:
+def read(path: Path, name: str = "aibench", columns: Columns | None = None) -> Exam[QuestionsRubric]:
     """Read the exam from a file, or from the file with the release's name in a folder.
 
     Raises:
         DataError: Something is wrong; the message has file, line and id of every problem.
     """
-    questions = read_questions(path / FILE if path.is_dir() else path, MethodRow, _questions)
+    questions = read_questions(data_file(path, FILE), MethodRow, _questions, columns=columns)
     return Exam(name, "aibench", questions, notes=tuple(_notes(questions)))
 
 

@@ -17,7 +17,8 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, StringConstraints, model_validator
 from pydantic.config import JsonDict
 
-from ...core.data_files import Problems, absent_references, files_under, find_reference, json_lines, read_questions
+from ...core.data_files import Columns, absent_references, data_file, files_under, find_reference, read_questions
+from ...core.data_rows import Problems, json_lines
 from ...core.errors import DataError
 from ...core.exam import Exam, Question
 from ...core.schema import Id, StrictModel, Words
@@ -136,13 +137,15 @@ class Sample(StrictModel):
         return self
 
 
-def read(folder: Path, name: str = "fepbench") -> Exam[Atoms]:
-    """Read the atom sets under `folder`.
+def read(path: Path, name: str = "fepbench", columns: Columns | None = None) -> Exam[Atoms]:
+    """Read the atom sets in a folder or file.
 
     Raises:
         DataError: Something is wrong; the message has file, line, sample id and atom id of every problem.
     """
-    questions = read_questions(folder / SAMPLES, Sample, _questions, nothing="no sample in this file")
+    questions = read_questions(
+        data_file(path, SAMPLES), Sample, _questions, columns=columns, nothing="no sample in this file"
+    )
     return Exam(name, "fepbench", questions, notes=tuple(_notes(questions)))
 
 

@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from ...core.data_files import Problems, absent_references, find_reference, read_lines, read_questions, shorten
+from ...core.data_files import Columns, absent_references, data_file, find_reference, read_questions
+from ...core.data_rows import Problems, read_lines, shorten
 from ...core.errors import DataError
 from ...core.exam import Exam, Question
 from ...core.json_text import parse_json
@@ -62,13 +63,15 @@ class Annotation(ScoringPointsRubric):
     difficulty: Literal["easy", "medium", "hard"]
 
 
-def read(folder: Path, name: str = "genexam") -> Exam[ScoringPointsRubric]:
-    """Read the exam under `folder`.
+def read(path: Path, name: str = "genexam", columns: Columns | None = None) -> Exam[ScoringPointsRubric]:
+    """Read the exam in a folder, or of a file with annotations that has the other files next to it.
 
     Raises:
         DataError: Something is wrong; the message has file, line and id of every problem.
     """
-    questions = read_questions(folder / ANNOTATIONS, Annotation, lambda row, _file: [_question(row, folder)])
+    folder = path if path.is_dir() else path.parent
+    file = data_file(path, ANNOTATIONS)
+    questions = read_questions(file, Annotation, lambda row, _: [_question(row, folder)], columns=columns)
     notes = _notes(absent_references(questions), len(questions))
     return Exam(name, "genexam", questions, _subsets(folder, questions), notes)
 

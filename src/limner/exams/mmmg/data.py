@@ -5,25 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator
 
-from ...core.data_files import (
-    Problems,
-    Rows,
-    absent_references,
-    files_under,
-    find_reference,
-    json_rows,
-    read_questions,
-    shorten,
-)
-from ...core.errors import PARQUET, DataError, check_tables
+from ...core.data_files import Columns, absent_references, files_under, find_reference, read_questions
+from ...core.data_rows import EmbeddedImage, shorten
 from ...core.exam import Exam, Question, Reference
 from ...core.images import BadImage, inspect
 from ...core.schema import FrozenModel, Id, Words
@@ -98,26 +87,18 @@ class GraphRow(BaseModel):
         return {"level": self.education, "discipline": discipline, "level_discipline": both, **given}
 
 
-def read(path: Path, name: str = "mmmg") -> Exam[GraphRubric]:
-    """Read the exam from a file (Parquet or JSON lines), or from all such files in a folder.
+def read(path: Path, name: str = "mmmg", columns: Columns | None = None) -> Exam[GraphRubric]:
+    """Read the exam from a file, or from all data files in a folder.
 
     Raises:
         DataError: Something is wrong; the message has file, line (in Parquet, row) and id of every problem.
         UsageError: A file is Parquet, and polars is not installed.
     """
-    files = files_under(path, "*.parquet", "*.jsonl")
-    if not files:
-        raise DataError("no *.parquet or *.jsonl in this folder", file=path)
-    check_tables(files)
+    files = files_under(path)
     questions = read_questions(
-        path, GraphRow, _questions, files=files, rows=_rows, key="key", nothing="no question here"
+        path, GraphRow, _questions, files=files, columns=columns, key="key", nothing="no question here"
     )
     return Exam(name, "mmmg", questions, {}, tuple(_notes(questions)))
-
-
-def _rows(file: Path, problems: Problems) -> Rows:
-    for line, row in rows(file) if file.suffix == PARQUET else json_rows(file, problems):
-        yield line, {column.lower(): value for column, value in row.items()}
 
 
 def _questions(row: GraphRow, file: Path) -> list[Question[GraphRubric]]:
@@ -154,52 +135,6 @@ def _notes(questions: Sequence[Question[GraphRubric]]) -> list[str]:
         problem = f"the released scorer stops at {len(stops)} questions, which have no fidelity_release: "
         notes.append(problem + ", ".join(stops[:5]) + (" …" if len(stops) > 5 else ""))
     return notes
-
-
-@dataclass(frozen=True)
-class EmbeddedImage:
-    """An image inside a Parquet file."""
-
-    file: Path
-    column: str
-    row: int
-
-    def load(self) -> bytes:
-        """Return its bytes."""
-        return _images(self.file, self.column)[self.row] or b""
-
-
-def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number, starting from 1, and the columns of each row; images are `EmbeddedImage` or None.
-
-    Raises:
-        DataError: The file is not a valid Parquet file.
-    """
-    import polars
-    from polars.exceptions import PanicException, PolarsError
-
-    try:
-        schema = polars.read_parquet_schema(file)
-        inner = [
-            name for name, kind in schema.items() if isinstance(kind, polars.Struct) and "bytes" in kind.to_schema()
-        ]
-        for number, row in enumerate(
-            polars.read_parquet(file, columns=[n for n in schema if n not in inner]).to_dicts()
-        ):
-            images = {
-                name: EmbeddedImage(file, name, number) if _images(file, name)[number] else None for name in inner
-            }
-            yield number + 1, row | images
-    except (OSError, ValueError, TypeError, PolarsError, PanicException) as error:
-        raise DataError(f"not readable as Parquet: {shorten(str(error))}", file=file) from error
-
-
-@lru_cache(maxsize=1)
-def _images(file: Path, column: str) -> list[bytes | None]:
-    """Return the images of one column; only those of one file are kept in memory."""
-    import polars
-
-    return polars.read_parquet(file, columns=[column])[column].struct.field("bytes").to_list()
 
 
 FILE = "mmmg.jsonl"

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ...core.data_files import Problems, Rows, absent_references, files_under, find_reference, json_rows, read_questions
+from ...core.data_files import Columns, absent_references, files_under, find_reference, read_questions
+from ...core.data_rows import Problems, Rows, read_rows
 from ...core.exam import Exam, Question
 from ...core.schema import FrozenModel, Id, Words
 
@@ -100,8 +101,8 @@ class PromptRow(ChecklistRubric):
         return self
 
 
-def read(path: Path, name: str = "worldgenbench") -> Exam[ChecklistRubric]:
-    """Read the exam from a file, or from all ``*.json`` and ``*.jsonl`` files under a folder.
+def read(path: Path, name: str = "worldgenbench", columns: Columns | None = None) -> Exam[ChecklistRubric]:
+    """Read the exam from a file, or from all data files under a folder.
 
     Raises:
         DataError: Something is wrong; the message has file, line and id of every problem.
@@ -110,16 +111,17 @@ def read(path: Path, name: str = "worldgenbench") -> Exam[ChecklistRubric]:
 
     def rows(file: Path, problems: Problems) -> Rows:
         within = file.relative_to(folder).with_suffix("")
-        for number, (line, row) in enumerate(json_rows(file, problems), 1):
+        for number, (line, row) in enumerate(read_rows(file, problems), 1):
             yield line, _fill_defaults(row, within, number)
 
     questions = read_questions(
         path,
         PromptRow,
         lambda entry, _: [_question(entry, folder)],
-        files=files_under(path, "*.json", "*.jsonl"),
+        files=files_under(path),
         rows=rows,
-        nothing="no prompt found; expected *.json or *.jsonl files with prompts",
+        columns=columns,
+        nothing="no prompt found; expected data files with prompts",
     )
     return Exam(name, "worldgenbench", questions, notes=tuple(_notes(questions)))
 

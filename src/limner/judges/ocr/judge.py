@@ -112,7 +112,7 @@ def _mark(criterion: Criterion, pages: Sequence[Page], kinds: frozenset[str]) ->
     if decision.value is None:
         return Mark.abstain(criterion.id, decision.reason, SOURCE)
     met = decision.value == criterion.present_means
-    return Mark(criterion.id, met * criterion.top, decision.reason, SOURCE)
+    return Mark(criterion.id, criterion.top if met else criterion.low, decision.reason, SOURCE)
 
 
 def _decide(claim: LabelClaim, page: Page, exact: bool) -> Decision:

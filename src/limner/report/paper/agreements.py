@@ -15,8 +15,9 @@ from ...store import Store
 from ..tables.model import Cell, TableRow, interval_cell
 from .schema import ColumnSpec, Layout
 
-HUMAN_ICC = "ICC(2,1)"
-AMONG_PEOPLE = ("std", HUMAN_ICC)
+HUMAN_ICCS = ("ICC(2,1)", "ICC(1,1)")
+"""The forms that a table may show: the second if no two drawings have a number from everyone, as with many people."""
+AMONG_PEOPLE = ("std", *HUMAN_ICCS)
 """Measures of agreement among people, which do not depend on the row's judge."""
 Key = tuple[str, str, str | None, str, str]
 """First evaluator, second evaluator, category, score, measure."""
@@ -56,7 +57,12 @@ class Agreements:
             return "no one has rated its drawings in a study"
         (together,) = [opinion for opinion in self.everyone.opinions if opinion.name == self.people]
         many = len(self.everyone.people[together.study or ""])
-        return f"{self.people}: {many} {'person' if many == 1 else 'people'}, {_drawings(together)} drawings"
+        return f"{self.people}: {many} {'person' if many == 1 else 'people'}, {self.rated} drawings"
+
+    @property
+    def rated(self) -> int:
+        """The number of drawings that these people rated."""
+        return sum(_drawings(opinion) for opinion in self.everyone.opinions if opinion.name == self.people)
 
     def cell(self, first: str, spec: ColumnSpec, painter: str | None = None) -> Cell:
         """Return a number with its interval, or the mean of several; with `painter`, over its drawings only."""
@@ -134,7 +140,9 @@ def _evaluators(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -
 def _pairs(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
     """Yield the rows of people among themselves, of each judge with people, and of every two judges."""
     judges = sorted(one.name for one in held.everyone.opinions if one.kind in ("judge", "panel"))
-    listed = [(f"Human-Human {HUMAN_ICC}", ANYONE, held.people, HUMAN_ICC)] if held.people else []
+    scores = [spec.figure.score for spec in specs]
+    form = next((each for each in HUMAN_ICCS if any(held.find(ANYONE, f"{each} {name}") for name in scores)), "")
+    listed = [(f"Human-Human {form}", ANYONE, held.people, form)] if form else []
     listed += [(f"{judge}-Human ρ", judge, held.people, "spearman") for judge in judges if held.people]
     listed += [(f"{one} vs {other} ρ", one, other, "spearman") for one, other in combinations(judges, 2)]
     for label, first, second, measure in listed:

@@ -18,7 +18,7 @@ from . import published_cells
 from .holdings import Holdings, PainterResult, load_holdings
 from .published_cells import judges, published, release_board
 from .rows import StoreRow, StoreRows
-from .schema import AGREEING, COUNTED, JUDGES, Layout, RowGroup, Section, specs
+from .schema import COUNTED, JUDGES, Layout, RowGroup, Section, specs
 
 
 @dataclass(frozen=True)
@@ -354,17 +354,16 @@ def caption(
         lines.append(f"Published figures: {layout.paper.cite}{by}.")
         about = [release_board(layout, board).about for board in layout.boards if boards]
         lines += [f"{each} Its rows are not ranked with the paper's." for each in about]
-    if layout.rows in AGREEING and held is not None and held.exam is not None and held.agreement is not None:
-        return [*lines, f"{STORE}: exam {held.exam.name}; {held.agreement.words}; reading {held.reading}."]
+    by = f", {_judges(held)}" if layout.rows == "painters" and held is not None and held.rows else ""
+    if layout.about_people and held is not None and held.exam is not None and held.agreement is not None:
+        about_store = f"{STORE}: exam {held.exam.name}{by}; {held.agreement.words}; reading {held.reading}."
+        return [*lines, about_store, *(_warnings(held) if by else [])]
     if held is None or held.exam is None or (layout.rows not in COUNTED and not held.rows):
         return lines
     what = "training part of build" if layout.rows == "training" else "exam"
     about_store = f"{STORE}: {what} {held.exam.name}, {_scored(layout, held, sections)}"
     if layout.rows == "painters":
-        about_store += (
-            f", judge {', '.join(dict.fromkeys(own.evaluator.told for own in held.rows))}, reading {held.reading}"
-        )
-        about_store += _alike(held)
+        about_store += f"{by}, reading {held.reading}{_alike(held)}"
     if held.agreement is not None and held.agreement.people is not None:
         about_store += f"; {held.agreement.words}"
     return [*lines, f"{about_store}.", *([*_warnings(held), *_cuts(held)] if layout.rows == "painters" else [])]
@@ -375,7 +374,7 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock], int
     of_paper = layout.rows == "painters" and (layout.tables(None) or layout.sections)
     about_paper = [note for note in (layout.note, layout.paper.note if of_paper else "") if note]
     lines = [line for group in groups for line in group.rows if not line.published]
-    if held is None or not lines or layout.rows != "painters":
+    if held is None or not lines or layout.rows != "painters" or layout.about_people:
         return about_paper
     remarks = []
     for side in held.compared:
@@ -390,6 +389,10 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock], int
     if intervals and any(cell.few is not None for line in lines for cell in line.cells):
         remarks.append(f"No interval: fewer than {MIN_CLUSTERS} questions are too few for one.")
     return remarks + about_paper + _remarks(held.rows)
+
+
+def _judges(held: Holdings) -> str:
+    return f"judge {', '.join(dict.fromkeys(own.evaluator.told for own in held.rows))}"
 
 
 def _warnings(held: Holdings) -> list[str]:

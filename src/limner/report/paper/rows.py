@@ -12,7 +12,7 @@ from ...core.evaluator import Evaluator, group_by_evaluator
 from ...core.exam import Question
 from ...exams import Kind
 from ...scoring import Numbers
-from ...scoring.deviations import of_drawings, of_marks, of_questions
+from ...scoring.deviations import of_drawings, of_marks, of_number
 from ...scoring.standings import costs
 from ...store.markings import Marking
 from ..tables.model import Cell, Column, TableRow, interval_cell, score_cell
@@ -46,9 +46,10 @@ class StoreRows:
 
     def make(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
         """Return the rows, the best first or painter by painter; rows about people only if people took part."""
-        about_people = all(spec.figure.agreement for spec in specs)
         rows = self._made(specs)
-        return [row for row in rows if not about_people or any(cell.value is not None for cell in row[1].cells)]
+        return [
+            row for row in rows if not self.layout.about_people or any(cell.value is not None for cell in row[1].cells)
+        ]
 
     def _made(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
         held = self.held
@@ -82,7 +83,8 @@ class StoreRows:
         about["evaluator"] = group.evaluator.name if judged else ""
         cells = tuple(painter_cell(own, spec, others, self.held.agreement) for spec in specs)
         notes = self._notes(others, own.scores[None].n)
-        return TableRow(label, cells, notes=notes, coverage=min(row.group.coverage for row in others), about=about)
+        coverage = None if self.layout.about_people else min(row.group.coverage for row in others)
+        return TableRow(label, cells, notes=notes, coverage=coverage, about=about)
 
     def _judge_row(self, rows: Sequence[PainterResult], specs: Sequence[ColumnSpec]) -> TableRow:
         assert self.held is not None
@@ -100,7 +102,10 @@ class StoreRows:
         assert self.held is not None
         remarks = [] if self.by_judge else self._marked(rows[0].evaluator)
         drawn = of_drawings(exams.kind(self.layout.exam), [own.group for own in rows])
-        return self._footnote([*remarks, *drawn, *of_questions(scored, self.layout.paper.questions)])
+        if self.layout.drawings is None:
+            return self._footnote([*remarks, *drawn, *of_number(scored, self.layout.paper.questions)])
+        rated = self.held.agreement.rated if self.held.agreement else 0
+        return self._footnote([*remarks, *drawn, *of_number(rated, self.layout.drawings, "rated drawing")])
 
     def _marked(self, evaluator: Evaluator) -> list[str]:
         assert self.held is not None

@@ -179,6 +179,7 @@ class Layout(StrictModel):
         by_painter: Whether a store's rows are listed painter by painter, with all strategies of each.
         apart: Whether published figures and a store's are in separate tables.
         only: The only painter of a store to show; by default all.
+        drawings: The number of drawings that people rated for the paper's figures.
         note: A note for the reader.
         boards: The release's leaderboard on one date or several, below the paper's rows; its rows are not ranked.
     """
@@ -204,6 +205,7 @@ class Layout(StrictModel):
     by_painter: bool = False
     apart: bool = False
     only: str | None = None
+    drawings: int | None = None
     note: str = ""
     boards: tuple[Board, ...] = ()
 
@@ -212,6 +214,12 @@ class Layout(StrictModel):
         """Whether it shows the agreement of evaluators, or their ratings."""
         figures = [figure for part in self.columns for figure in part.figures]
         return self.rows in AGREEING or any(figure.agreement for figure in figures)
+
+    @property
+    def about_people(self) -> bool:
+        """Whether it shows nothing but agreement and ratings, which rest on drawings instead of common questions."""
+        figures = [figure for part in self.columns for figure in part.figures]
+        return self.rows in AGREEING or all(figure.agreement for figure in figures)
 
     @property
     def key(self) -> str:

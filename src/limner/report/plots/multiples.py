@@ -231,6 +231,7 @@ def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
     """
     which = {name: value for name, value in choice.which.items() if name != "judges"}
     how: dict[str, Any] = {"judges": choice.judges, "scale": choice.score, "tag": choice.by, "reading": choice.reading}
+    how["study"] = choice.study
     aligned = alignments(exam, store=choice.store, **how, **which)
     with using_store(choice.store) as store:
         kind = stored_exam(exam, store).kind
@@ -240,7 +241,7 @@ def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
     by = f" x {choice.by}" if choice.by else ""
     parts = [
         exams.stored_name(exam),
-        f"people: {aligned[0].asked}",
+        f"people{f' of {choice.study}' if choice.study else ''}: {aligned[0].asked}",
         f"each point a painter{by}",
         f"reading {choice.reading}",
     ]

@@ -41,6 +41,7 @@ class PlotChoice:
         by: The tag of the categories; by default the first by which the exam's paper breaks its scores down.
         question: For a plot of drawings, the question; by default the first that all painters have.
         data: For a plot of the data set, the exam's data folder; by default the store.
+        study: For a comparison with people, the only study whose people count; by default all.
     """
 
     store: Store | str | Path = DEFAULT
@@ -56,6 +57,7 @@ class PlotChoice:
     wording: str | None = None
     question: str | None = None
     data: Path | None = None
+    study: str | None = None
 
     @property
     def which(self) -> dict[str, Any]:

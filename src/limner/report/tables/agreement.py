@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from ...scoring.compare import Agreement, AgreementNumber
-from ...scoring.compare.opinions import ANYONE, PEOPLE_PREFIX, make_number
+from ...scoring.compare.opinions import ALL_CRITERIA, ANYONE, PEOPLE_PREFIX, make_number
 from ...scoring.compare.pair_numbers import PAIR_FORMS
 from ...scoring.stats import MEASURES, Interval, Measure
 from .model import MISSING, Cell, Cells, Table, interval_cell, number, simple_table
@@ -33,37 +33,53 @@ def agreement_tables(agreement: Agreement) -> list[Table]:
     return tables
 
 
-MAX_ROWS = 8
-"""The most rows of the summary, so that it fits on a screen."""
-SUMMARY = ("accuracy", "kappa", "spearman", "mae", "ICC(2,1)", "ICC(1,1)", "std")
+MAX_ROWS, MAX_SENTENCES = 6, 2
+"""The most rows and judges' sentences of the summary, so that it fits on a screen."""
+SUMMARY = ("accuracy", "kappa", "spearman")
+AMONG_PEOPLE = ("ICC(2,1)", "ICC(1,1)", "std")
 
 
 def summary_table(agreement: Agreement) -> Table:
     """Return one line for each pair of evaluators, those with people first, and what to do next."""
-    lines: dict[tuple[str, str], dict[str, AgreementNumber]] = {}
+    lines: dict[tuple[str, str], list[AgreementNumber]] = {}
     for each in agreement.numbers:
-        if each.unit != "drawing" or each.tag or (each.first.startswith("person/") and not _is_of_pair(each)):
-            continue
-        line = lines.setdefault((each.first, each.second), {})
-        known = line.get(each.measure)
-        if each.measure in SUMMARY and (known is None or (known.score != "all" and each.score == "all")):
-            line[each.measure] = each
+        if each.unit == "drawing" and not each.tag and (not each.first.startswith("person/") or _is_of_pair(each)):
+            lines.setdefault((each.first, each.second), []).append(each)
     pairs = sorted(lines, key=lambda pair: not any(name.startswith(PEOPLE_PREFIX) for name in pair))
-    kept = [measure for measure in SUMMARY if any(measure in line for line in lines.values())]
-    rows: list[Cells] = []
-    for first, second in pairs[:MAX_ROWS]:
-        line = lines[first, second]
-        n = max((each.n for each in line.values() if each.measure not in MARKS), default=0)
-        name = CEILING if first == ANYONE else first
-        rows.append([name, second, str(n), *(_cell(line.get(measure), SHORT) for measure in kept)])
-    heads = ["first", "second", "drawings", *(HEADS.get(measure, measure) for measure in kept)]
+    rows: list[dict[str, str | Cell]] = []
     notes = [agreement.reason] if agreement.reason else []
-    notes += [each.sentence for each in agreement.replacements if each.sentence][:3]
-    if len(pairs) > MAX_ROWS:
-        notes.append(f"{len(pairs) - MAX_ROWS} more pairs: --detail")
-    notes.append("accuracy and kappa: single marks; others: scores of drawings. --detail has every number and person")
-    title = f"{agreement.exam} · agreement · reading {agreement.reading} · {agreement.score.name}"
-    return simple_table(title, heads, rows, notes, names=2)
+    wanted = [agreement.score.name]
+    for first, second in pairs[:MAX_ROWS]:
+        score = _compared_score(lines[first, second], wanted)
+        wanted.append(score.rpartition(" / ")[2])
+        line = {each.measure: each for each in lines[first, second] if each.score == (
+            ALL_CRITERIA if each.measure in MARKS else score
+        )}  # fmt: skip
+        n = max((each.n for measure, each in line.items() if measure not in MARKS), default=0)
+        name = CEILING if first == ANYONE else first
+        rows.append({"first": name, "second": second, "score": score or MISSING, "drawings": str(n)})
+        rows[-1] |= {HEADS[measure]: _cell(line[measure], SUMMARY) for measure in SUMMARY if measure in line}
+        if first == ANYONE:
+            said = [f"{measure} {number(line[measure].value, 2)}" for measure in AMONG_PEOPLE if measure in line]
+            said = [word for word in said if not (word.startswith("ICC(1,1)") and "ICC(2,1)" in line)]
+            notes += [f"among {second} on {score}: {', '.join(said)}"] if said else []
+    sentences = [each.sentence for each in agreement.replacements if each.sentence]
+    notes += sentences[:MAX_SENTENCES]
+    more = {"pairs": len(pairs) - MAX_ROWS, "judges against people": len(sentences) - MAX_SENTENCES}
+    notes += [f"{count} more {what}: --detail" for what, count in more.items() if count > 0]
+    notes.append(
+        "accuracy and kappa: single marks; Spearman: scores of drawings; --detail has intervals and all numbers"
+    )
+    heads = list(dict.fromkeys(head for row in rows for head in row))
+    body = [[row.get(head, MISSING) for head in heads] for row in rows]
+    title = f"{agreement.exam} · agreement · reading {agreement.reading}"
+    return simple_table(title, heads or ["first", "second"], body, notes, names=3)
+
+
+def _compared_score(numbers: Sequence[AgreementNumber], wanted: Sequence[str]) -> str:
+    """Return the score by which a pair is compared: the first of the wanted ones that it has, else its first."""
+    scores = list(dict.fromkeys(each.score for each in numbers if each.measure not in MARKS))
+    return next((score for score in wanted if score in scores), scores[0] if scores else "")
 
 
 def _judges_table(agreement: Agreement) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
@@ -23,7 +24,7 @@ CORRECTED_COLUMNS = (
     "low", "high", "n", "human", "reason", "p", "p_holm",
 )  # fmt: skip
 RAW, PPI = "raw", "PPI++"
-UNSETTLED = "not settled"
+UNSETTLED, TOO_FEW = "not settled", "with too few people's marks"
 
 
 def corrected_tables(rows: Sequence[Standing], exam_kind: str) -> list[Table]:
@@ -74,19 +75,20 @@ def _scores(corrected: Sequence[tuple[Standing, Corrected]], scores: Sequence[Sc
 
 def _differences(corrected: Sequence[tuple[Standing, Corrected]], score: Score) -> Table:
     body: list[Cells] = []
-    unsettled = 0
+    silent: Counter[str] = Counter()
     for (first, correction), (second, _) in combinations(corrected, 2):
         gap = correction.differences.get(second.name, {}).get(score.name)
-        if _verdict(gap) == UNSETTLED:
-            unsettled += 1
+        if (verdict := _verdict(gap)) in (UNSETTLED, TOO_FEW):
+            silent[verdict] += 1
             continue
         raw = [row.numbers.value(score.name) for row in (first, second)]
         plain = interval_cell(None if None in raw else (raw[0] or 0) - (raw[1] or 0), None, None, score.digits)
         cell = interval_cell(gap.value, gap.low, gap.high, score.digits) if gap else Cell()
-        body.append([first.name, second.name, plain, cell, _verdict(gap)])
+        body.append([first.name, second.name, plain, cell, verdict])
     notes = ["paired by question; is better: p of at most 0.05 after Holm's correction for all pairs of painters"]
-    if unsettled:
-        notes.append(f"{unsettled} {'pair is' if unsettled == 1 else 'pairs are'} not settled: --format json has them")
+    counts = ", ".join(f"{count} {'pair' if count == 1 else 'pairs'} {words}" for words, count in silent.items())
+    if counts:
+        notes.append(f"{counts}: --format json has them")
     return simple_table(
         f"every two painters by {score.name}, corrected (PPI++)",
         ["first", "second", "raw difference", PPI, "verdict"], body, notes, names=2, prose=["verdict"],
@@ -95,7 +97,7 @@ def _differences(corrected: Sequence[tuple[Standing, Corrected]], score: Score) 
 
 def _verdict(gap: HumanInterval | None) -> str:
     if gap is None or gap.low is None or gap.high is None:
-        return "too few people's marks"
+        return TOO_FEW
     p = gap.deciding_p
     if gap.value is not None and p is not None and p <= ALPHA:
         return f"the {'first' if gap.value > 0 else 'second'} is better"

@@ -303,16 +303,12 @@ class Replacement(Plain):
         if self.test.win_rate is None:
             return None
         people = len(self.test.people)
-        against = f"in {round(self.test.win_rate * people)} of {people} comparisons"
-        then = f"limner scores --study {self.study}"
+        won = f"in {round(self.test.win_rate * people)} of {people} comparisons"
+        good = f"{self.judge} is shown to be about as good as one person of {self.study} {won}"
+        correct = f"correct its scores by limner scores --study {self.study}"
         if self.test.passes:
-            return (
-                f"{self.judge} is about as good as one person of {self.study} {against}: correct its scores by {then}."
-            )
-        return (
-            f"{self.judge} is about as good as one person of {self.study} only {against}: do not use it alone; "
-            f"correct its scores by {then}, or try another judge."
-        )
+            return f"{good}: {correct}."
+        return f"{good}: do not use it alone; {correct}, or try another judge."
 
     def to_json(self) -> dict[str, Any]:
         """Return the sentence and the numbers of the test as JSON; ``test`` is None if there is only a reason."""

@@ -163,7 +163,9 @@ def _drawings(
 
 
 def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Sequence[float]) -> Interval:
-    """Return the weighted mean with its interval from resampling clusters."""
+    """Return the weighted mean with its interval from resampling clusters; equal values have none."""
+    if len(set(values)) == 1:
+        return Interval(float(values[0]), n=len(values))
     _, homes = np.unique(clusters, return_inverse=True)
     counts = np.asarray(weights, dtype=np.float64)
     tops = np.bincount(homes, counts * np.asarray(values, dtype=np.float64)).astype(np.float64)

@@ -84,7 +84,7 @@ def clustered_gap(
 
     Args:
         one: Answers, each with its cluster.
-        other: The answers that are subtracted; they may share clusters with the first. If empty, their mean counts as 0.
+        other: The answers that are subtracted; they may share clusters with the first. If empty, their mean is 0.
         scale: The factor of the gap.
         equal: Whether the gap is tested against zero. The error is then at least that of independent answers with one
             common mean: rare answers that are missing on the smaller side do not look like certainty.

@@ -10,7 +10,7 @@ from typing import Any
 
 from ....build.base import BuildItem, BuildStep, Dropped, StepContext, Use
 from ....core.asks import Contract, Text, Unreadable
-from ....core.data_files import read_lines
+from ....core.data_rows import read_lines
 from ....core.errors import DataError
 from ....core.json_text import loads
 from ....core.schema import StrictModel

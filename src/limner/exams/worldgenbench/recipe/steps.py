@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from ....build.base import BuildItem, BuildStep, Dropped, StepContext
-from ....core.data_files import read_lines
+from ....core.data_rows import read_lines
 from ....core.errors import DataError, UsageError
 from ....core.schema import StrictModel
 

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Warning, Mark, Choice, Check, Pane, ZoomButtons, Keys, useFile } = L;
+  const { html, Name, Warning, TrustOf, Mark, Choice, Check, Pane, ZoomButtons, Keys, useFile } = L;
   const { MET, WHAT, NEAR } = L.two;
   const { useState, useLayoutEffect, useMemo } = preactHooks;
   const PART = 30;
@@ -479,7 +479,8 @@
       <p class="lead">
         ${choice.what === "judges"
           ? html`The same drawings marked by two judges, reading <b>${exam.reading}</b>.`
-          : html`Judge <b><${Name}>${exam.ways[choice.way].name}<//></b>, reading <b>${exam.reading}</b>.`}
+          : html`Judge <b><${Name}>${exam.ways[choice.way].name}<//></b>,${" "}
+              <${TrustOf} exam=${exam} way=${exam.ways[choice.way]} />, reading <b>${exam.reading}</b>.`}
         ${score && html` By <b>${L.words(score.name)}</b>: ${score.about}.`}
       </p>
       ${choice.what === "judges"

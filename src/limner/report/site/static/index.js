@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Warning, Score, Pic } = L;
+  const { html, Name, Warning, Trust, Score, Pic } = L;
 
   const page = (exam, file, found) => `exams/${exam.slug}/${file}.html${found ? L.address(found) : ""}`;
 
@@ -90,22 +90,13 @@
 
   // What the judge is worth: its examination, its agreement with people, its scores of controls.
   function Worth({ exam, answer, score }) {
-    const people = answer.people.map(({ people: who, measures }) => {
-      const { accuracy, kappa } = measures;
-      if (!accuracy) return "";
-      const beyond = kappa ? `, kappa ${kappa.value.toFixed(2)}` : "";
-      return html` Agrees with <${Name}>${who}<//> on ${L.percent(accuracy.value)} of marks${beyond}.`;
-    });
     const rivals = answer.rows.some((row) => !exam.painters[row.p].control);
     const controls = (rivals ? answer.controls : []).map(
       ([p, value], n) => html`${n ? " and " : ""}<${Painter} exam=${exam} p=${p} /> ${L.number(value, score.digits)}`,
     );
     return html`<p class="soft">
-      Judge <${Name}>${answer.judge}<//>,${" "}${
-        answer.certificate
-          ? html`<a href=${`exams/${exam.slug}/${answer.certificate}`}>examined ${answer.examined}</a>`
-          : L.unexamined(answer.judge)
-      }; reading ${exam.reading}.${people}${controls.length > 0 && html` It gives ${controls}.`}
+      Judge <${Name}>${answer.judge}<//>,${" "}<${Trust} judge=${answer} people=${answer.people} home=${`exams/${exam.slug}/`} />;
+      reading ${exam.reading}.${controls.length > 0 && html` It gives ${controls}.`}
     </p>`;
   }
 

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Warning, Table, Agreement } = L;
+  const { html, Name, Warning, Trust, Table, Agreement } = L;
   const { useMemo } = preactHooks;
 
   const board = (way) => `index.html${L.address({ way: way.number || "" })}`;
@@ -33,10 +33,7 @@
       name: "Certificate",
       help: "What the judge detects and misses on faults of known effect",
       value: (way) => way.examined || "",
-      cell: (way) =>
-        way.certificate
-          ? html`<a href=${way.certificate}>examined ${way.examined}</a>`
-          : html`<span class="soft">${L.unexamined(way.judge)}</span>`,
+      cell: (way) => html`<${Trust} judge=${way} />`,
     },
     { id: "markings", name: "Markings", number: true, value: (way) => way.markings, cell: (way) => L.count(way.markings) },
     {

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Warning, Choice, Check, Search, Table } = L;
+  const { html, Name, Warning, TrustOf, Choice, Check, Search, Table } = L;
   const { rowName, isControl, differing, columnsOf } = L.board;
   const { useMemo } = preactHooks;
 
@@ -236,9 +236,8 @@
     const notes = board.notes[tag ? exam.on : view] || [];
     return html`<h1>Leaderboard <span class="of"><${Name}>${exam.name}<//></span></h1>
       <p class="lead">
-        Judge <b><${Name}>${way.name}<//></b>${more && html` (<${Name}>${more}<//>)`}, ${
-          way.certificate ? html`<a href=${way.certificate}>examined ${way.examined}</a>` : L.unexamined(way.judge)
-        }, reading${" "}
+        Judge <b><${Name}>${way.name}<//></b>${more && html` (<${Name}>${more}<//>)`},${" "}
+        <${TrustOf} exam=${exam} way=${way} />, reading${" "}
         <b>${exam.reading}</b>${constants}.${order}
       </p>
       <${Warning} judge=${way} />

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Warning, Score, Choice, Pic, Mark, Table } = L;
+  const { html, Name, Warning, TrustOf, Score, Choice, Pic, Mark, Table } = L;
   const { useMemo, useState } = preactHooks;
 
   const FEWEST = 10; // A category with fewer questions is not called strong or weak.
@@ -168,7 +168,7 @@
     }
     return html`<h2>Scores</h2>
       <p>
-        Judge <b><${Name}>${way.name}<//></b>, reading <b>${exam.reading}</b>, on ${L.many(view.n, "question")}${common}.
+        Judge <b><${Name}>${way.name}<//></b>, <${TrustOf} exam=${exam} way=${way} />, reading <b>${exam.reading}</b>, on ${L.many(view.n, "question")}${common}.
         ${row.place != null &&
         html` By ${L.words(lead.name)} it ranks <b>${L.ordinal(row.place)}</b> of
           ${" "}${placed.length}${shared ? ", tied with others" : ""}.`}

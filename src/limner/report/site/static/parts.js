@@ -15,6 +15,19 @@
     return html`<p class="loud"><span>${name && html`<b><${Name}>${name}<//></b>: `}${wrong.words}</span></p>`;
   }
 
+  // Whether a judge was examined, and how far it agrees with people; `home` leads to its exam's pages.
+  function Trust({ judge, people, home = "" }) {
+    const agreed = (people || []).map(({ people: who, measures: { accuracy, kappa, spearman } }) => {
+      if (!accuracy) return spearman && html`, orders drawings as <${Name}>${who}<//> do (Spearman ${L.number(spearman.value, 2)})`;
+      const beyond = kappa && ` (kappa ${L.number(kappa.value, 2)})`;
+      return html`, agrees with <${Name}>${who}<//> on ${L.percent(accuracy.value)} of marks${beyond}`;
+    });
+    const { certificate, examined } = judge;
+    return html`${certificate ? html`<a href=${home + certificate}>examined ${examined}</a>` : L.unexamined(judge.judge)}${agreed}`;
+  }
+  const TrustOf = ({ exam, way }) =>
+    html`<${Trust} judge=${way} people=${(exam.people || []).filter((one) => one.way === way.number)} />`;
+
   // A mark: a sign and a word, so that colour is never the only cue.
   function state(value, top, verdict) {
     if (value == null) {
@@ -267,7 +280,7 @@
   }
 
   Object.assign(L, {
-    Name, Warning, Mark, Score, Pic, Listed, Overlay, Graph, Long, Choice, Filter, Check, Search, More,
+    Name, Warning, Trust, TrustOf, Mark, Score, Pic, Listed, Overlay, Graph, Long, Choice, Filter, Check, Search, More,
     fitting, questionLink, painterLink, paintersToChoose, toChoose, waysToChoose, compared, sortable,
     useTitle,
   }); // prettier-ignore

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Choice, Check, Long, Graph, Picture, Card, Matrix, Closer } = L;
+  const { html, Name, TrustOf, Choice, Check, Long, Graph, Picture, Card, Matrix, Closer } = L;
   const { useState, useMemo } = preactHooks;
 
   // The previous and the next question that are drawn; this one counts, drawn or not.
@@ -110,7 +110,9 @@
       </form>
       ${way === undefined
         ? html`<p class="soft">Nothing is marked yet.</p>`
-        : html`<p class="soft">Marks by judge <b><${Name}>${exam.ways[way].name}<//></b>, reading ${exam.reading}.</p>`}
+        : html`<p class="soft">Marks by judge <b><${Name}>${exam.ways[way].name}<//></b>,${" "}
+            <${TrustOf} exam=${exam} way=${exam.ways[way]} />, reading ${exam.reading}.
+          </p>`}
       <div class="beside">
         <${Reference}
           question=${question}

@@ -1,0 +1,105 @@
+"""Exams that are data: an ``exam.toml``, prompts in Markdown and data files, without code of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...core.errors import StoreError
+from ...core.exam import Exam
+from .criteria import RubricQuestion, question_criteria
+from .data import read_questions
+from .definition import read_definition
+from .protocol import RubricExam
+
+if TYPE_CHECKING:
+    from .. import Kind
+
+FILE = "exam.toml"
+_FILE_NAME = re.compile(r"exam\.toml|\w[\w.-]*/\w[\w.-]*\.md")
+_OWN: dict[str, Kind[RubricQuestion]] = {}
+"""Hash of its files -> an exam of the user's own."""
+
+
+def load_declared(path: Path) -> Kind[RubricQuestion]:
+    """Return the exam that an ``exam.toml`` declares; the folder of the file may have what other exams have too.
+
+    Raises:
+        DataError: The file is wrong; the message has the line of every problem.
+    """
+    from .. import Kind
+
+    definition, folder = read_definition(path), path.parent
+
+    def read(data: Path, name: str) -> Exam[RubricQuestion]:
+        return read_questions(data, name, definition)
+
+    def there(name: str) -> Path | None:
+        return folder / name if (folder / name).exists() else None
+
+    return Kind(
+        name=definition.name,
+        title=definition.title,
+        rubric=RubricQuestion,
+        protocol=RubricExam(definition),
+        read=read,
+        prompts=folder / definition.prompts,
+        sample=there("sample"),
+        presets=definition.presets,
+        download=there("download.toml"),
+        paper=there("paper"),
+        studies=there("studies"),
+        recipe=there("recipe"),
+        statistics={"criteria": lambda question: len(question_criteria(definition, question))},
+    )
+
+
+def data_path(path: Path, kind: Kind[RubricQuestion]) -> Path:
+    """Return the place of the data of an exam declared in the file at `path`."""
+    assert isinstance(kind.protocol, RubricExam)
+    return path.parent / kind.protocol.definition.data
+
+
+def load_own(path: Path) -> Kind[RubricQuestion]:
+    """Return the user's own exam in an ``exam.toml``, with the files that it needs in a store."""
+    kind = load_declared(path)
+    files = {FILE: path.read_text(encoding="utf-8")}
+    for template in sorted(kind.prompts.glob("*.md")):
+        files[f"{kind.prompts.name}/{template.name}"] = template.read_text(encoding="utf-8")
+    kind = _OWN[_hash(files)] = replace(kind, files=files)
+    return kind
+
+
+def open_stored(files: Mapping[str, str]) -> Kind[RubricQuestion]:
+    """Return the user's own exam from the files that a store keeps."""
+    if (kind := _OWN.get(_hash(files))) is not None:
+        return kind
+    folder = _folder() / _hash(files)
+    for name, text in files.items():
+        if not _FILE_NAME.fullmatch(name):
+            raise StoreError(f"an exam of the store has a file with the name {name[:80]!r}")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return load_own(folder / FILE)
+
+
+@cache
+def _folder() -> Path:
+    """Return a folder that is deleted when the process ends."""
+    folder = tempfile.TemporaryDirectory(prefix="limner-exam-")
+    _kept.append(folder)
+    return Path(folder.name)
+
+
+_kept: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def _hash(files: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,356 @@
+"""The definition of an exam that is data: its criteria, asks, scores and summaries, from ``exam.toml``.
+
+Nothing in it is run as code; `read_definition` reports every problem with its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import AliasChoices, Field, model_validator
+
+from ...core.data_files import Problems
+from ...core.schema import StrictModel
+from ...core.vocabulary import ValueTest, line_of, read_declared
+from .layout import DataLayout, find_value
+
+NAME = r"^[a-z][a-z0-9_-]*$"
+FIELD = re.compile(r"\{\{([^{}]+)\}\}")
+"""A field in a template or a text."""
+
+
+class Condition(ValueTest):
+    """A test of a tag or column; in scores also of a family of criteria or an earlier score."""
+
+    field: str = Field(min_length=1, validation_alias=AliasChoices("field", "score"))
+
+    def holds(self, values: Mapping[str, Any]) -> bool:
+        """Return whether the value passes the test; a missing value is an empty text."""
+        value = find_value(values, self.field)
+        return self.why_not("" if value is None else value) is None
+
+
+class Family(StrictModel):
+    """A family of criteria: a question's own, from a column, or one criterion of the exam.
+
+    Attributes:
+        column: The column with the question's own criteria; without it, the family is one criterion.
+        text: The key of an entry's text; without a column, the text itself, with ``{{COLUMN}}`` fields.
+        weight: The key of an entry's weight, or a number.
+        note: The key of further words that the judge is shown with the text.
+        line: The form in which the judge is shown an entry, with ``{{KEY}}`` fields; by default its text.
+        low: The lowest value of a scale; `high` the highest.
+        values: The words of a choice -> their worth from 0 to 1, the worst first.
+        options: The key of the options of a question; `answer` of the right one, as its letter or text.
+        labels: ``presence``: texts of the form "The label 'X' is present" are decided by words in the drawing;
+            ``text``: words in quotes are; otherwise the key of a list of words.
+        group: A name for several families together, for scores.
+        when: The conditions under which a question has the criterion.
+    """
+
+    name: str = Field(pattern=NAME)
+    kind: Literal["yesno", "scale", "choice"] = "yesno"
+    column: str = Field(default="", alias="from")
+    text: str = ""
+    weight: str | float = 1.0
+    note: str = ""
+    line: str = ""
+    low: int = 1
+    high: int = 5
+    values: dict[str, float] = Field(default_factory=dict)
+    options: str = "options"
+    answer: str = "answer"
+    labels: str = ""
+    group: str = ""
+    when: tuple[Condition, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_list_of_conditions(cls, body: Any) -> Any:
+        return with_list(body, "when")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.kind != "scale" and self.model_fields_set & {"low", "high"}:
+            raise ValueError('low and high belong to kind = "scale"')
+        if self.kind == "scale" and self.low >= self.high:
+            raise ValueError(f"the scale goes from {self.low} to {self.high}")
+        if self.kind == "choice" and not (self.values or self.column):
+            raise ValueError("a choice needs values = {WORD = WORTH}, or a column with questions and options")
+        worths = list(self.values.values())
+        if worths and (worths != sorted(worths) or worths[0] < 0 or worths[-1] > 1 or len(set(worths)) < len(worths)):
+            raise ValueError("values rise from 0 to 1, the worst word first")
+        if not self.column and not self.text:
+            raise ValueError("a criterion of the exam needs a text")
+        return self
+
+
+class ShownText(StrictModel):
+    """Words that are shown as they stand, such as before a picture."""
+
+    text: str = Field(min_length=1)
+
+
+class AskPlan(StrictModel):
+    """One call to the judge.
+
+    Attributes:
+        prompt: The template; ``{{criteria}}``, ``{{FAMILY}}``, ``{{reply}}``, ``{{count}}``, ``{{prompt}}`` and columns
+            are fields.
+        shows: What is shown in order: ``prompt``, the names of further templates, ``inputs``, ``drawing``,
+            ``reference``, or words as ``{text = "…"}``.
+        criteria: The families that it asks about; `each` for a call for each of their criteria.
+        reply: The form of the reply: an ``object``, or for criteria of yes and no a ``list`` of zeros and ones.
+        form: The template of ``{{reply}}``; by default it is made from the criteria.
+        reasons: Whether a reason is asked for with each value.
+        keys: A family, ``value`` or ``reason`` -> its key in the reply, if it differs.
+        system: The template of the system message.
+        max_side: The longest side of pictures; `detail` the detail that is asked of the service.
+        only: An option, or ``variant`` -> the value with which the call is made.
+        when: The conditions under which a question has the call.
+        tokens: The approximate length of a reply, for estimates.
+    """
+
+    name: str = Field(pattern=NAME)
+    prompt: str = Field(min_length=1)
+    shows: tuple[str | ShownText, ...] = ("prompt", "inputs", "drawing")
+    criteria: tuple[str, ...] = Field(min_length=1)
+    each: bool = False
+    reply: Literal["object", "list"] = "object"
+    form: str = ""
+    reasons: bool = True
+    keys: dict[str, str] = Field(default_factory=dict)
+    system: str = ""
+    max_side: int | None = Field(default=None, ge=64)
+    detail: str | None = None
+    only: dict[str, str] = Field(default_factory=dict)
+    when: tuple[Condition, ...] = ()
+    tokens: int = Field(default=500, ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_list_of_conditions(cls, body: Any) -> Any:
+        return with_list(body, "when")
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """The names of the templates that it uses."""
+        shown = (part for part in self.shows if isinstance(part, str) and part not in SHOWN)
+        names = (self.prompt, *shown, self.form, self.system)
+        return tuple(dict.fromkeys(name for name in names if name))
+
+
+SHOWN = ("prompt", "inputs", "drawing", "reference")
+Parts = str | tuple[str, ...] | dict[str, float]
+
+
+class ScorePlan(StrictModel):
+    """A score of a drawing.
+
+    Attributes:
+        of: The families, groups or earlier scores that it is made of; with weights for ``weighted`` and ``sum``.
+        otherwise: Other weights, the first of which applies whose families the question has all.
+        when: The conditions under which a question has the score; of a gate, those under which it changes the value.
+        to: A gate's highest value, as a share of the best; before that the value is multiplied by `times`, and `plus`
+            is added.
+        top: The best value; by default 100, and for ``scale`` the scale's.
+        round: The decimals to which the share of the best value is rounded.
+        main: Whether tables have a column for it.
+    """
+
+    name: str = Field(pattern=NAME)
+    about: str = ""
+    kind: Literal["share", "weighted", "all", "mean", "product", "gate", "scale", "sum"]
+    of: Parts
+    otherwise: tuple[dict[str, float], ...] = ()
+    when: tuple[Condition, ...] = ()
+    to: float = 1.0
+    times: float = Field(default=1.0, ge=0)
+    plus: float = 0.0
+    top: float | None = Field(default=None, gt=0)
+    round: int | None = None
+    digits: int = Field(default=1, ge=0)
+    main: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_lists(cls, body: Any) -> Any:
+        return with_list(with_list(body, "when"), "otherwise")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if isinstance(self.of, dict) and self.kind not in ("weighted", "sum"):
+            raise ValueError(f"a {self.kind} takes no weights; list its parts")
+        if any(weight < 0 for weights in (*self.otherwise, self.of) if isinstance(weights, dict)
+               for weight in weights.values()):  # fmt: skip
+            raise ValueError("a weight is below 0")
+        if self.kind == "gate" and not self.when:
+            raise ValueError("a gate needs when = {score = NAME, below = NUMBER}")
+        if self.kind != "gate" and self.model_fields_set & {"to", "times", "plus"}:
+            raise ValueError("to, times and plus belong to a gate")
+        return self
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of its parts, without those of `otherwise`."""
+        return (self.of,) if isinstance(self.of, str) else tuple(self.of)
+
+
+class SummaryPlan(StrictModel):
+    """A number over many drawings other than the mean of a score over questions.
+
+    Attributes:
+        of: A score, or with `over` families of criteria.
+        over: ``criteria`` for the mean over all criteria, so that questions with many count more.
+        by: Tags; the number is the mean of the means of their values. A question counts for the first tag it has.
+        weights: A tag's value -> its weight in that mean.
+        weighted: Summary numbers or scores -> their weights in a weighted mean of them.
+    """
+
+    of: str | tuple[str, ...] = ()
+    over: Literal["criteria"] | None = None
+    by: tuple[str, ...] = ()
+    weights: dict[str, float] = Field(default_factory=dict)
+    weighted: dict[str, float] = Field(default_factory=dict)
+    about: str = ""
+    top: float = Field(default=100.0, gt=0)
+    digits: int = Field(default=1, ge=0)
+    main: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_list_of_tags(cls, body: Any) -> Any:
+        return with_list(body, "by")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if sum((self.over is not None, bool(self.by), bool(self.weighted))) != 1:
+            raise ValueError('a summary needs one of over = "criteria", by = [TAGS] and weighted = {NUMBER = WEIGHT}')
+        if bool(self.of) == bool(self.weighted):
+            raise ValueError("name what it is made of: of = SCORE, or weighted = {NUMBER = WEIGHT}")
+        if self.by and not isinstance(self.of, str):
+            raise ValueError("with by, of is one score")
+        return self
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names that `of` has."""
+        return (self.of,) if isinstance(self.of, str) else self.of
+
+
+class Breakdowns(StrictModel):
+    """The tags by which tables break down scores, the order of a tag's values, and the tag of clusters."""
+
+    tags: tuple[str, ...] = ()
+    orders: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    cluster: str = ""
+
+
+class Definition(DataLayout):
+    """The contents of an ``exam.toml``; `exams.rubric.data` describes the keys of the data."""
+
+    name: str = Field(pattern=r"^[\w][\w.-]*$")
+    title: str = Field(min_length=1)
+    licence: str = ""
+    prompts: str = Field(default="prompts", pattern=r"^\w[\w.-]*$")
+    variants: tuple[str, ...] = Field(default=("exam",), min_length=1)
+    options: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    criteria: tuple[Family, ...] = Field(min_length=1)
+    asks: tuple[AskPlan, ...] = Field(min_length=1)
+    scores: tuple[ScorePlan, ...] = Field(min_length=1)
+    summaries: dict[str, SummaryPlan] = Field(default_factory=dict)
+    presets: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    breakdowns: Breakdowns = Breakdowns()
+
+    def top(self, score: ScorePlan) -> float:
+        """Return the best value of a score."""
+        if score.top is not None:
+            return score.top
+        return float(self.family(score.parts[0])[0].high) if score.kind == "scale" else 100.0
+
+    def family(self, name: str) -> tuple[Family, ...]:
+        """Return the families that a name means: one, or those of a group."""
+        return tuple(each for each in self.criteria if name in (each.name, each.group))
+
+
+def with_list(body: Any, key: str) -> Any:
+    """Return the table with a single value under a key made a list of one."""
+    if isinstance(body, dict) and key in body and not isinstance(body[key], list | tuple):
+        return {**body, key: [body[key]]}
+    return body
+
+
+def read_definition(path: Path) -> Definition:
+    """Return the definition in an ``exam.toml``.
+
+    Raises:
+        DataError: Something in it is wrong; the message has the line of every problem.
+    """
+    definition = read_declared(path, Definition)
+    problems, text = Problems(), path.read_text(encoding="utf-8")
+    for place, message in _contradictions(definition, path.parent / definition.prompts):
+        problems.add(f"{'.'.join(map(str, place))}: {message}", path, line_of(text, place))
+    problems.settle()
+    return definition
+
+
+Place = tuple[str | int, ...]
+
+
+def _contradictions(definition: Definition, prompts: Path) -> Iterator[tuple[Place, str]]:
+    """Yield what does not fit together: the place and a message."""
+    families = [family.name for family in definition.criteria]
+    names = {*families, *(family.group for family in definition.criteria if family.group)}
+    yield from _repeated("criteria", families)
+    yield from _repeated("asks", [ask.name for ask in definition.asks])
+    for n, ask in enumerate(definition.asks):
+        for name in ask.criteria:
+            if name not in names:
+                yield ("asks", n, "criteria"), f"there is no family {name!r}; there are: {', '.join(families)}"
+        for name in ask.templates:
+            if not (prompts / f"{name}.md").is_file():
+                yield ("asks", n, "prompt" if name == ask.prompt else "shows"), f"there is no {prompts / name}.md"
+        if "drawing" not in ask.shows:
+            yield ("asks", n, "shows"), "the drawing is not shown"
+        if ask.reply == "list" and any(
+            each.kind != "yesno" for name in ask.criteria for each in definition.family(name)
+        ):
+            yield ("asks", n, "reply"), "a list of zeros and ones decides criteria of yes and no only"
+        for option, value in ask.only.items():
+            if value not in ({"variant": definition.variants} | definition.options).get(option, ()):
+                yield ("asks", n, "only"), f"{option} = {value!r} is not declared under options or variants"
+    asked = {each.name for ask in definition.asks for name in ask.criteria for each in definition.family(name)}
+    for n, family in enumerate(families):
+        if family not in asked:
+            yield ("criteria", n, "name"), "no ask has this family"
+    yield from _wrong_scores(definition, names)
+
+
+def _wrong_scores(definition: Definition, names: set[str]) -> Iterator[tuple[Place, str]]:
+    yield from _repeated("scores", [score.name for score in definition.scores])
+    known = set(names)
+    for n, score in enumerate(definition.scores):
+        for part in (*score.parts, *(name for weights in score.otherwise for name in weights)):
+            if part not in known:
+                yield ("scores", n, "of"), f"{part!r} is no family, group or earlier score: {', '.join(sorted(known))}"
+        if score.kind in ("gate", "scale") and len(score.parts) != 1:
+            yield ("scores", n, "of"), f"a {score.kind} has one part"
+        if score.kind in ("scale", "sum") and not set(score.parts) <= names:
+            yield ("scores", n, "of"), f"a {score.kind} is made of families"
+        known.add(score.name)
+    numbers = {score.name for score in definition.scores}
+    for name, summary in definition.summaries.items():
+        allowed = names if summary.over else numbers
+        for part in (*summary.parts, *summary.weighted):
+            if part not in allowed:
+                yield ("summaries", name), f"{part!r} is not one of: {', '.join(sorted(allowed))}"
+        numbers.add(name)
+
+
+def _repeated(table: str, names: list[str]) -> Iterator[tuple[Place, str]]:
+    for n, name in enumerate(names):
+        if name in names[:n]:
+            yield (table, n, "name"), f"{name!r} is used twice"

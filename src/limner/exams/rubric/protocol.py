@@ -1,0 +1,161 @@
+"""The protocol of an exam that is data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...core.asks import Ask, Reply, Unreadable, Variant
+from ...core.exam import Question
+from ...core.marks import Criterion, Mark, values
+from ...core.protocol import Evidence, Protocol, Reading, Row, Score, mean_of_known
+from .asks import call_criteria, is_asked, make_asks
+from .criteria import RubricCriterion, RubricQuestion, question_criteria, question_values
+from .definition import Definition, SummaryPlan
+from .replies import WORDING, read_answers
+from .scores import is_monotone, score_drawing
+
+WITHIN = "within "
+"""The beginning of the names of means of single values of a tag, from which a mean of means is computed."""
+SCORE_KEYS = {"weight", "group"}
+"""Keys of a family that do not change what a judge is asked."""
+
+
+class RubricExam(Protocol[RubricQuestion]):
+    """The protocol that a definition declares."""
+
+    reasons = False
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+        plans, summaries = definition.scores, definition.summaries.items()
+        self.scored = tuple(
+            Score(plan.name, definition.top(plan), plan.about, is_monotone(definition, plan), plan.digits, plan.main)
+            for plan in plans
+        ) + tuple(Score(name, plan.top, plan.about, True, plan.digits, plan.main) for name, plan in summaries)
+        self.variants, self.options = definition.variants, definition.options
+        self.label_kinds = frozenset(family.name for family in definition.criteria if family.labels)
+        self.breakdowns, self.orders = definition.breakdowns.tags, definition.breakdowns.orders
+        self.reply_tokens = {ask.name: ask.tokens for ask in definition.asks}
+        self.dimensions = tuple(plan.name for plan in plans if not plan.main) and tuple(plan.name for plan in plans)
+        names = {plan.name for plan in plans}
+        self.weights = {
+            plan.name: plan.of
+            for plan in plans
+            if plan.kind == "weighted" and isinstance(plan.of, dict) and plan.of.keys() <= names and not plan.otherwise
+        }
+        self.asked = _hash_asked(definition)
+        self._known: dict[str, list[RubricCriterion]] = {}
+
+    def known(self, question: Question[RubricQuestion]) -> list[RubricCriterion]:
+        """Return the criteria of a question; they are made once."""
+        criteria = self._known.get(question.hash)
+        if criteria is None:
+            criteria = self._known[question.hash] = question_criteria(self.definition, question)
+        return criteria
+
+    def criteria(self, question: Question[RubricQuestion]) -> list[Criterion]:
+        """See `limner.core.protocol.Protocol`."""
+        return [each.criterion for each in self.known(question)]
+
+    def cluster(self, question: Question[RubricQuestion]) -> str:
+        """Return the value of the tag of clusters, by default the question's id."""
+        return question.tags.get(self.definition.breakdowns.cluster, question.id)
+
+    def templates(self, variant: Variant) -> tuple[str, ...]:
+        """Return the templates of the variant's asks, or the release's."""
+        asks = (ask for ask in self.definition.asks if is_asked(ask, variant))
+        return variant.released or tuple(dict.fromkeys(name for ask in asks for name in ask.templates))
+
+    def asks(self, question: Question[RubricQuestion], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+        """Return the calls that mark one drawing, in the order of the definition."""
+        return list(make_asks(self.definition, question, self.known(question), image, variant))
+
+    def marks(self, question: Question[RubricQuestion], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+        """Return the marks in all replies; a criterion on which there is not exactly one reply is unread."""
+        criteria, marks = self.known(question), dict[str, Mark]()
+        by_name: dict[str, list[Reply]] = {}
+        for reply in replies:
+            by_name.setdefault(reply.ask, []).append(reply)
+        for ask in self.definition.asks:
+            for name, chosen in call_criteria(self.definition, ask, question, criteria).items():
+                if name in by_name:
+                    marks |= {mark.criterion: mark for mark in _read(ask, chosen, by_name[name])}
+        missing = Mark.unread("", "expected one reply, not 0")
+        ids = [each.criterion.id for each in criteria]
+        return [marks.get(id) or Mark.unread(id, missing.reason) for id in ids]
+
+    def scores(
+        self, question: Question[RubricQuestion], marks: Sequence[Mark], evidence: Evidence
+    ) -> dict[str, float | None]:
+        """Return the declared scores; None for those that the marks leave open, or that the question does not have."""
+        return score_drawing(self.definition, self.known(question), values(marks), question_values(question))
+
+    def parts(self, row: Row) -> dict[str, tuple[float, float]]:
+        """Return the parts of each score's mean, and of each declared summary."""
+        parts = super().parts(row)
+        for name, plan in self.definition.summaries.items():
+            if plan.over == "criteria":
+                if (pair := self._over_criteria(plan, row)) is not None:
+                    parts[name] = pair
+            elif isinstance(plan.of, str) and (value := row.scores.get(plan.of)) is not None:
+                group = next((row.question.tags[tag] for tag in plan.by if row.question.tags.get(tag)), None)
+                if group is not None:
+                    parts[f"{WITHIN}{name}: {group}"] = (value, 1.0)
+        return parts
+
+    def _over_criteria(self, plan: SummaryPlan, row: Row) -> tuple[float, float] | None:
+        """Return the sum of the criteria's worths, and their number; None if not all are decided."""
+        answers = values(row.marks)
+        chosen = [each for each in self.known(row.question) if {each.family.name, each.family.group} & {*plan.parts}]
+        if not chosen or any(each.criterion.id not in answers for each in chosen):
+            return None
+        return plan.top * sum(each.worth(answers[each.criterion.id]) for each in chosen), float(len(chosen))
+
+    def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the means, with those of a tag's values and of other numbers made into one."""
+        numbers = {name: mean for name, mean in means.items() if not name.startswith(WITHIN)}
+        for name, plan in self.definition.summaries.items():
+            if plan.by:
+                start = f"{WITHIN}{name}: "
+                groups = {key.removeprefix(start): mean for key, mean in means.items() if key.startswith(start)}
+                if groups and not plan.weights:
+                    numbers[name] = mean_of_known(list(groups.values()))
+                elif groups.keys() & plan.weights.keys():
+                    numbers[name] = _weighted({key: groups[key] for key in groups if key in plan.weights}, plan.weights)
+            elif plan.weighted:
+                known = {part: numbers[part] for part in plan.weighted if part in numbers}
+                if known:
+                    numbers[name] = _weighted(known, plan.weighted)
+        return numbers
+
+
+def _hash_asked(definition: Definition) -> str:
+    """Return a hash of the criteria and asks, which are part of the identity of a judge beside its templates."""
+    families = [family.model_dump(exclude=SCORE_KEYS, exclude_defaults=True) for family in definition.criteria]
+    asks = [ask.model_dump(exclude={"tokens"}, exclude_defaults=True) for ask in definition.asks]
+    body = json.dumps([families, asks, WORDING], sort_keys=True, default=list)
+    return hashlib.sha256(body.encode()).hexdigest()[:12]
+
+
+def _weighted(numbers: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
+    """Return the weighted mean of the numbers, or arrays of resamples, that are known."""
+    import numpy as np
+
+    table = np.array([numbers[name] for name in numbers], dtype=float)
+    shares = np.array([weights[name] for name in numbers]).reshape(-1, *[1] * (table.ndim - 1))
+    known = np.where(np.isnan(table), 0.0, shares)
+    total = known.sum(axis=0)
+    mean = (np.nan_to_num(table) * shares).sum(axis=0) / np.where(total, total, np.nan)
+    return mean if mean.ndim else float(mean)
+
+
+def _read(ask: Any, criteria: Sequence[RubricCriterion], replies: Sequence[Reply]) -> list[Mark]:
+    try:
+        if len(replies) != 1:
+            raise Unreadable(f"expected one reply, not {len(replies)}")
+        return read_answers(ask, criteria, replies[0].text)
+    except Unreadable as error:
+        return [Mark.unread(each.criterion.id, str(error)) for each in criteria]
