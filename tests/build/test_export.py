@@ -99,8 +99,8 @@ def test_croissant_lists_questions_and_images(made: tuple[Path, ExportResult]) -
 
 def test_datasets_loads_images_and_objects(made: tuple[Path, ExportResult], tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
-    for given in ({"path": "imagefolder", "data_dir": str(made[0])}, {"path": str(made[0])}):
-        rows = datasets.load_dataset(**given, split="train", cache_dir=str(tmp_path / given["path"][:5]))
+    for n, given in enumerate(({"path": "imagefolder", "data_dir": str(made[0])}, {"path": str(made[0])})):
+        rows = datasets.load_dataset(**given, split="train", cache_dir=str(tmp_path / str(n)))
         assert isinstance(rows.features["image"], datasets.Image)
         assert len(rows) == 6
         assert sum(isinstance(row["image"], Image.Image) for row in rows) == 5

@@ -267,7 +267,7 @@ def test_worked_example_of_the_prompt_is_a_valid_draft() -> None:
 
 
 def test_invented_atom_waits_until_somebody_has_confirmed_it() -> None:
-    row = rows(SAMPLE)[0]
-    body = {**row["atoms"], "unseen_visual": ["heat exchanger"], "unseen_text": [], "unseen_relation": []}
+    drafted: Any = rows(SAMPLE)[0]["atoms"]
+    body = {**drafted, "unseen_visual": ["heat exchanger"], "unseen_text": [], "unseen_relation": []}
     with pytest.raises(Unreadable, match="does not see in the figure: heat exchanger"):
         check_atoms({**body, "reviewers": []}, Path())

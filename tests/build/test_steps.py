@@ -271,9 +271,12 @@ def ask_in_batches(replies: Sequence[str], **batches: Any) -> tuple[list[str], l
     fill = SimpleNamespace(fill=lambda name, **fields: f"{fields['n']} beside {fields['known']}")
     context: Any = SimpleNamespace(settings=settings, prompts=fill, models={"writer": 1}, ask=answer, beside=())
     step = bind_ask(ASK, settings, {})
-    assert step.each is not None
-    made = asyncio.run(step.each(BuildItem("i", {"wanted": 5}), context))
-    return made.body["names"], sent
+
+    async def work() -> BuildItem:
+        assert step.each is not None
+        return await step.each(BuildItem("i", {"wanted": 5}), context)
+
+    return asyncio.run(work()).body["names"], sent
 
 
 def test_each_batch_sees_the_entries_of_earlier_ones() -> None:
