@@ -132,7 +132,7 @@ def test_painter_with_price_supports_budget(shipped: Settings, store: Store) -> 
         if any(price in fields for price in PRICES):
             painter, _ = body_of(name, "square", shipped, store)
             assert painter.unpriced() is None, name
-            assert not painter.edits or painter.edit_price(1)[0] is not None, name
+            assert not painter.most_pictures or painter.edit_price(1)[0] is not None, name
 
 
 def body_of(name: str, aspect: Aspect, shipped: Settings, store: Store) -> tuple[ApiPainter, dict[str, Any]]:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from limner.core import images
 from limner.core.data_layout import DataLayout, Record, Records, read_list, read_records
 from limner.core.data_rows import TABLES, Problems
 from limner.core.errors import DataError, LimnerError
@@ -125,9 +126,9 @@ def test_rows_without_id_are_numbered_and_files_of_one_record_named(tmp_path: Pa
 
 
 def test_parquet_with_images(tmp_path: Path) -> None:
-    images = [{"bytes": picture(n), "path": f"{n}.png"} for n in range(3)]
+    pictures = [{"bytes": picture(n), "path": f"{n}.png"} for n in range(3)]
     polars.DataFrame(
-        {"Index": ["a", "b"], "instruction": ["x", "y"], "source": [images[:2], images[2:]], "target": images[:2]}
+        {"Index": ["a", "b"], "instruction": ["x", "y"], "source": [pictures[:2], pictures[2:]], "target": pictures[:2]}
     ).write_parquet(tmp_path / "a.parquet")
     records = read(tmp_path, columns={"inputs": "source", "reference": "target"})
     first, second = records.records
@@ -166,6 +167,26 @@ def test_declared_columns_that_no_row_has_are_noted(tmp_path: Path) -> None:
     )
 
 
+def test_columns_with_question_mark_may_be_absent(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "id,prompt,photo\n1,Draw.,x.png\n")
+    records = read(tmp_path, columns={"inputs": "PHOTO?", "reference": "target?"}, tags={"level": "level?"})
+    assert records.notes == ("1 of 1 input pictures are absent: those questions cannot be drawn",)
+    assert (records.records[0].inputs[0].name, records.unused([])) == ("x.png", [])
+
+
+def test_pictures_beyond_the_limits_count_as_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "MAX_PIXELS", 10)
+    write(tmp_path / "x.png", picture(1))
+    polars.DataFrame({"id": ["a"], "prompt": ["b"], "image": [picture(2)], "path": ["x.png"]}).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    records = read(tmp_path, columns={"inputs": ["image", "path"]})
+    assert [picture.read() for picture in records.records[0].inputs] == [None, None]
+    assert records.notes[0].startswith("image a/image: ")
+    assert records.notes[0].endswith("; it counts as absent")
+    assert records.notes[2] == "2 of 2 input pictures are absent: those questions cannot be drawn"
+
+
 def test_values_inside_objects(tmp_path: Path) -> None:
     write(tmp_path / "a.json", [{"id": 1, "prompt": "a", "meta": {"Level": 3}, "info": '{"x": "y"}'}])
     (record,) = read(tmp_path, tags={"level": "META.level", "x": "info.x"}).records
@@ -202,7 +223,7 @@ def test_every_bad_record_is_reported_and_the_others_read(tmp_path: Path) -> Non
     assert lines[4] == "expected a text or a number, not list"
     assert lines[5].startswith("image path '../out.png' leaves the folder")
     assert "words.png: not an image" in lines[6]
-    assert lines[7] == "image: expected the path of a picture, not int"
+    assert lines[7] == "7/image: expected the path of a picture, not int"
     assert lines[8] == "a text contains half of a surrogate pair"
     assert lines[9] == "nested more than 50 deep"
     assert lines[10] == "expected texts and numbers, not inf"

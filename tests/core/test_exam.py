@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -159,6 +161,22 @@ def test_question_hash_depends_on_content(tmp_path: Path) -> None:
     assert again.hash == plain.hash
     assert again.reference is not None
     assert again.reference.path is None
+
+
+def test_input_pictures_are_part_of_question(tmp_path: Path) -> None:
+    for name, content in (("a", b"one"), ("b", b"two")):
+        (tmp_path / name).write_bytes(content)
+    one, two = (Reference(name, tmp_path / name) for name in "ab")
+    plain, edit = Question("q", "Draw.", Plain()), Question("q", "Draw.", Plain(), inputs=(one, two))
+    # The hash and JSON of questions without inputs do not change; stores refer to them.
+    assert plain.hash == "a6c890446b80c969c78bdc30106f7b70ea236f78db8ed9b983c28d0eed005477"
+    assert "inputs" not in plain.to_json()
+    others = [replace(edit, inputs=inputs) for inputs in ((two, one), (one,), (Reference("c", one.path), two))]
+    assert len({plain.hash, edit.hash, *(other.hash for other in others)}) == 5
+    again = Question.from_json(json.loads(json.dumps(edit.to_json())), Plain, None)
+    assert [picture.sha256 for picture in again.inputs] == [hashlib.sha256(x).hexdigest() for x in (b"one", b"two")]
+    assert again.hash == edit.hash
+    assert [picture.name for picture in replace(edit, reference=Reference("r")).pictures] == ["a", "b", "r"]
 
 
 def test_known_hash_is_not_computed_again() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
@@ -120,8 +119,7 @@ PAPERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 @each_exam
 def test_presets_match_papers_and_are_valid(name: str) -> None:
     found = kind(name)
-    assert found.presets is not None
-    presets = tomllib.loads(found.presets.read_text("utf-8"))
+    presets = found.all_presets
     paper = found.preset("paper")
     assert (paper["judge"], paper["variant"], paper["judge_args"]) == PAPERS[name]
     assert paper["reading"] == "paper"

@@ -743,9 +743,9 @@ def test_unsendable_pictures_make_no_call(make: Make, pictures: tuple[str, ...],
     many = studio.fail(images=pictures[:1] * (most + 1))
     assert (many.kind, f"at most {most} pictures" in many.detail) == ("bad_request", True)
     blind = make(name, model, image_input=False)
-    assert (studio.painter.edits, blind.painter.edits) == (True, False)
-    assert make(name, model, image_input=False, facts={"image_input": True}).painter.edits
-    assert not make(name, model, facts={"image_input": False}).painter.edits
+    assert studio.painter.most_pictures > 0 == blind.painter.most_pictures
+    assert make(name, model, image_input=False, facts={"image_input": True}).painter.most_pictures
+    assert not make(name, model, facts={"image_input": False}).painter.most_pictures
     assert "it cannot start from a picture" in blind.fail(images=pictures[:1]).detail
     assert not studio.sent()
 
@@ -762,7 +762,7 @@ def test_folder_and_control_painters_refuse_pictures(store: Store, tmp_path: Pat
         async with Calls(store) as calls:
             await painter.paint(request(images=("ab" * 32,)), calls)
 
-    assert not painter.edits
+    assert not painter.most_pictures
     with pytest.raises(Fault, match="draws from text alone; it cannot start from a picture"):
         asyncio.run(run())
 
@@ -780,7 +780,7 @@ def test_folder_and_control_painters_refuse_pictures(store: Store, tmp_path: Pat
 )
 def test_maximum_number_of_pictures_depends_on_model(make: Make, name: str, model: str, most: int) -> None:
     painter = make(name, model).painter
-    assert (painter.most_pictures, painter.edits) == (most, most > 0)
+    assert painter.most_pictures == most
 
 
 def test_input_pictures_can_have_separate_price() -> None:

@@ -63,12 +63,12 @@ class Brush(FreePainter):
 
     def __init__(self, name: str = "brush", *, edits: bool = True, faults: Mapping[int, str] | None = None) -> None:
         self.name = self.spec = name
-        self.edits = edits
+        self.most_pictures = 16 if edits else 0
         self.faults = faults or {}
         self.drawn: list[PaintRequest] = []
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
-        body = {"prompt": request.prompt, "seed": request.seed, "images": list(request.images)}
+        body = {"prompt": request.prompt, "seed": request.seed, "images": list(request.pictures)}
 
         async def perform(_: Attempt) -> Result:
             self.drawn.append(request)

@@ -12,7 +12,7 @@ from tools.recordings.compare import compare
 from tools.recordings.files import DATA
 from tools.recordings.normal import normalise
 
-from limner.exams.worldgenbench.protocol import WorldGenBench
+from limner.exams.rubric.protocol import RubricExam
 
 QUICKEST = "worldgenbench"
 ROWS = [
@@ -102,12 +102,12 @@ def test_changed_score_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(DATA, tmp_path / "data")
-    right = WorldGenBench.scores
+    right = RubricExam.scores
 
     def wrong(*about: Any) -> dict[str, float | None]:
         return {name: value and 0.99 * value for name, value in right(*about).items()}
 
-    monkeypatch.setattr(WorldGenBench, "scores", wrong)
+    monkeypatch.setattr(RubricExam, "scores", wrong)
     assert main(["check", str(tmp_path / "data"), "--exam", QUICKEST]) == 1
     out = capsys.readouterr().out
     assert "scores.json: with other numbers" in out

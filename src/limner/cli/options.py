@@ -124,7 +124,26 @@ store = click.option(
     "--store", envvar="LIMNER_STORE", callback=_remember_store, default="limner-store", show_default=True,
     metavar="URL", help="The store: a folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
 )  # fmt: skip
-data = click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data folder.")
+
+
+def _use_columns(context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> None:
+    from ..core.errors import UsageError
+    from ..exams.data_source import COLUMNS
+
+    pairs = [word.partition("=")[::2] for word in words]
+    if not all(name and column for name, column in pairs):
+        raise UsageError("--columns takes NAME=COLUMN, such as prompt=Text")
+    token = COLUMNS.set(dict(pairs))
+    context.call_on_close(lambda: COLUMNS.reset(token))
+
+
+data = combine_options(
+    click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data: a folder, or a file."),
+    click.option(
+        "--columns", multiple=True, metavar="NAME=COLUMN", expose_value=False, callback=_use_columns,
+        help="The name of a column in your data, such as prompt=T2I_Prompt. Repeatable.",
+    ),
+)  # fmt: skip
 painters = click.option(
     "--painter", "painters", cls=ListingOption, multiple=True, metavar="[NAME=]SPEC", shell_complete=complete.painters,
     help="A painter: PROVIDER/MODEL, such as openai/gpt-image-2, or KIND/…, such as folder/PATH or "

@@ -162,7 +162,8 @@ def find_reference(folder: Path, name: str) -> Reference:
     """Return the reference image `name` under `folder`; an absent image is not an error.
 
     Raises:
-        ValueError: The name leaves the folder, or the file is not an image.
+        ValueError: The name leaves the folder.
+        BadImage: The file is not an image, or too large.
     """
     pure = PurePosixPath(name)
     if LONE_SURROGATE.search(name):
@@ -177,7 +178,7 @@ def find_reference(folder: Path, name: str) -> Reference:
             raise ValueError(f"image path {shorten(name)!r} leaves the folder {folder} through a link")
         inspect(path)
     except BadImage as error:
-        raise ValueError(f"image {path}: {error}") from error
+        raise type(error)(f"image {path}: {error}") from error
     except OSError as error:
         raise ValueError(f"image {shorten(name)!r} cannot be read: {error.strerror or error}") from error
     return Reference(name, path)

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model
 from .data_files import Columns, find_reference, leaves_folder, parse_json_text
 from .data_rows import TABLES, EmbeddedImage, Problems, plain_value, read_rows, shorten
 from .exam import Reference
-from .images import BadImage, inspect
+from .images import BadImage, TooLargeImage, inspect
 from .json_text import check_depth
 from .schema import LONE_SURROGATE, Id, StrictModel, without_controls
 
@@ -32,7 +32,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 MAX_ID = 200
 _FIELD = re.compile(r"\{(\w+)\}")
 _ID: TypeAdapter[str] = TypeAdapter(Annotated[Id, Field(min_length=1, max_length=MAX_ID)])
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.):])\s+")
 
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 """One or more names; one may stand alone."""
@@ -94,7 +94,8 @@ def _as(name: str) -> BeforeValidator:
 class DataLayout(StrictModel):
     """The part of an exam.toml that says where the data is and what its columns mean.
 
-    Names of columns are compared without case; ``a.b`` is the entry ``b`` of the objects in column ``a``.
+    Names of columns are compared without case; ``a.b`` is the entry ``b`` of the objects in column ``a``. A name that
+    ends in a question mark is one that the data may lack.
 
     Attributes:
         data: The files; a text is their path.
@@ -190,7 +191,7 @@ def read_records(folder: Path, layout: DataLayout, problems: Problems, *, prompt
             reader.take(file, line, parts | row, default)
     if not reader.records and not problems.found:
         problems.add(f"no record found; data files end in {', '.join(TABLES)}", folder)
-    notes = (*reader.absent_columns(), *_absent_pictures(reader.records))
+    notes = (*reader.absent_columns(), *reader.large, *_absent_pictures(reader.records))
     return Records(tuple(reader.records), tuple(reader.columns), frozenset(reader.used), notes)
 
 
@@ -219,6 +220,7 @@ def find_value(row: Mapping[str, Any], name: str) -> Any:
     """Return the value of a column, compared without case, or at a path such as ``a.b``; None if there is none."""
     if name in row:
         return row[name]
+    name = name.removesuffix("?")
     wanted = name.casefold()
     for column, value in row.items():
         if column.casefold() == wanted:
@@ -264,6 +266,7 @@ class _Reader:
     Attributes:
         records: The records so far.
         columns: The names of all columns so far, in order.
+        large: Notes on pictures beyond the limits.
         used: Those that a record has apart from its fields, in lower case.
     """
 
@@ -271,7 +274,8 @@ class _Reader:
         self.folder, self.layout, self.problems, self.prompts = folder, layout, problems, prompts
         self.records: list[Record] = []
         self.columns: dict[str, None] = {}
-        self.used = {tag.column.casefold() for tag in layout.tags.values()}
+        self.large: list[str] = []
+        self.used = {tag.column.casefold().removesuffix("?") for tag in layout.tags.values()}
         self._new_names = {names[0].casefold(): new for new, names in layout.columns.items() if new not in ALIASES}
         self._places: dict[str, str] = {}
 
@@ -302,7 +306,8 @@ class _Reader:
             own = dict.fromkeys(names, f"columns.{word}") if word in ALIASES else {word: f"columns.{word}"}
             declared |= own if word != "ignore" else {}
         for name, place in declared.items():
-            if self.columns and not present & {name.casefold(), name.partition(".")[0].casefold()}:
+            optional = name.endswith("?") or not self.columns
+            if not optional and not present & {name.casefold(), name.partition(".")[0].casefold()}:
                 name = next(iter(self.layout.columns.get(name, (name,))))
                 yield f"no row has the column {name!r} of {place}; the columns are {', '.join(self.columns)}"
 
@@ -310,7 +315,7 @@ class _Reader:
         """Return the columns for a word such as ``prompt``, with their values."""
         present = (name for name in ALIASES[word] if find_value(row, name) is not None)
         names = self.layout.columns.get(word) or tuple(present)[:1]
-        self.used.update(name.casefold() for name in names)
+        self.used.update(name.casefold().removesuffix("?") for name in names)
         return {name: find_value(row, name) for name in names}
 
     def _id(self, row: Mapping[str, Any], default: str) -> str:
@@ -328,7 +333,9 @@ class _Reader:
         if len(references) > 1:
             raise ValueError(f"it has {len(references)} reference pictures; there may be one")
         inputs = tuple(self._pictures(row, "inputs", id, file))
-        apart = {name.casefold() for word in ("id", "prompt", "ignore") for name in self._find(row, word)}
+        apart = {
+            name.casefold().removesuffix("?") for word in ("id", "prompt", "ignore") for name in self._find(row, word)
+        }
         fields = {name: _describe_pictures(value) for name, value in row.items() if name.casefold() not in apart}
         return Record(id, prompt or "", tags, next(iter(references), None), inputs, fields, place)
 
@@ -338,13 +345,24 @@ class _Reader:
             value = parse_json_text(value) or value
             entries = value if isinstance(value, list) else [value]
             for number, entry in enumerate(entries, 1):
-                entry = entry.get("path") if isinstance(entry, Mapping) else entry
-                if isinstance(entry, EmbeddedImage):
-                    yield _embedded(entry, f"{id}/{column}/{number}" if len(entries) > 1 else f"{id}/{column}")
-                elif isinstance(entry, str) and entry.strip():
-                    yield self._find_picture(row, entry.strip(), file)
-                elif entry:
-                    raise ValueError(f"{column}: expected the path of a picture, not {type(entry).__name__}")
+                name = f"{id}/{column}/{number}" if len(entries) > 1 else f"{id}/{column}"
+                if entry and (picture := self._picture(row, entry, name, file)):
+                    yield picture
+
+    def _picture(self, row: Mapping[str, Any], entry: Any, name: str, file: Path) -> Reference | None:
+        """Return the picture that an entry names or holds; one beyond the limits of size is absent."""
+        entry = entry.get("path") if isinstance(entry, Mapping) else entry
+        if isinstance(entry, str):
+            name = entry.strip()
+        elif not isinstance(entry, EmbeddedImage):
+            raise ValueError(f"{name}: expected the path of a picture, not {type(entry).__name__}")
+        try:
+            if isinstance(entry, EmbeddedImage):
+                return _embedded(entry, name)
+            return self._find_picture(row, name, file) if name else None
+        except TooLargeImage as error:
+            self.large.append(f"{error}; it counts as absent")
+            return Reference(name)
 
     def _find_picture(self, row: Mapping[str, Any], name: str, file: Path) -> Reference:
         """Return a picture in one of the folders where they may be."""
@@ -364,7 +382,7 @@ def _embedded(image: EmbeddedImage, name: str) -> Reference:
     try:
         inspect(data)
     except BadImage as error:
-        raise ValueError(f"{image.column}: {error}") from error
+        raise type(error)(f"image {name}: {error}") from error
     return Reference(name, None, hashlib.sha256(data).hexdigest(), image.load)
 
 

@@ -20,7 +20,7 @@ R = TypeVar("R", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Reference:
-    """A question's reference image.
+    """A question's picture: its reference image, or a picture that a painter is given.
 
     Attributes:
         name: Its name in the data, such as ``Biology/Biology_97.png``.
@@ -51,17 +51,27 @@ class Reference:
 
 @dataclass(frozen=True)
 class Question(Generic[R]):
-    """One question: the prompt to draw, and the typed rubric for marking the drawing."""
+    """One question: the prompt to draw, and the typed rubric for marking the drawing.
+
+    Attributes:
+        inputs: The pictures that a painter is given with the prompt, in order.
+    """
 
     id: str
     prompt: str
     rubric: R
     tags: Mapping[str, str] = field(default_factory=dict)
     reference: Reference | None = None
+    inputs: tuple[Reference, ...] = ()
+
+    @property
+    def pictures(self) -> tuple[Reference, ...]:
+        """All pictures of the question: its inputs and its reference image."""
+        return self.inputs if self.reference is None else (*self.inputs, self.reference)
 
     @cached_property
     def hash(self) -> str:
-        """A hash of the content: id, prompt, rubric, tags and reference image."""
+        """A hash of the content: id, prompt, rubric, tags, input pictures and reference image."""
         return hash_question(self.to_json(), self.reference.sha256 if self.reference else None)
 
     def know_hash(self, hash: str) -> None:
@@ -69,21 +79,24 @@ class Question(Generic[R]):
         self.__dict__["hash"] = hash
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything except the reference image's bytes."""
-        return {
+        """Return everything except the bytes of the pictures; ``inputs`` only if there are any."""
+        inputs = [{"name": picture.name, "sha256": picture.sha256} for picture in self.inputs]
+        body = {
             "id": self.id,
             "prompt": self.prompt,
             "rubric": self.rubric.model_dump(mode="json"),
             "tags": dict(self.tags),
             "reference": self.reference.name if self.reference else None,
         }
+        return body | ({"inputs": inputs} if inputs else {})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], rubric: type[R], reference_sha256: str | None) -> Question[R]:
         """Return the question from the result of `to_json`, with its reference image identified by hash."""
         name = data["reference"]
         reference = Reference(name, known_sha256=reference_sha256) if name is not None else None
-        return cls(data["id"], data["prompt"], rubric.model_validate(data["rubric"]), data["tags"], reference)
+        inputs = tuple(Reference(each["name"], known_sha256=each["sha256"]) for each in data.get("inputs", ()))
+        return cls(data["id"], data["prompt"], rubric.model_validate(data["rubric"]), data["tags"], reference, inputs)
 
 
 def hash_question(body: Mapping[str, Any], reference_sha256: str | None) -> str:

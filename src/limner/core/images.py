@@ -46,6 +46,10 @@ class BadImage(ValueError):
     """Bytes that are not an image, or one beyond the limits."""
 
 
+class TooLargeImage(BadImage):
+    """An image beyond the limits of size."""
+
+
 @dataclass(frozen=True)
 class ImageInfo:
     """Facts from an image's header.
@@ -78,7 +82,7 @@ def inspect(source: bytes | Path) -> ImageInfo:
 
     size = len(source) if isinstance(source, bytes) else source.stat().st_size
     if size > MAX_BYTES:
-        raise BadImage(f"{size:,} bytes; the limit is {MAX_BYTES:,}")
+        raise TooLargeImage(f"{size:,} bytes; the limit is {MAX_BYTES:,}")
     stream = io.BytesIO(source) if isinstance(source, bytes) else source
     try:
         with Image.open(stream, formats=list(SUFFIXES)) as image:
@@ -93,7 +97,7 @@ def inspect(source: bytes | Path) -> ImageInfo:
         raise BadImage(f"not a readable image: {error}") from error
     if info.width * info.height > MAX_PIXELS or max(info.width, info.height) > MAX_SIDE:
         limits = f"{MAX_PIXELS:,} in total and {MAX_SIDE:,} a side"
-        raise BadImage(f"{info.width} x {info.height} pixels; the limit is {limits}")
+        raise TooLargeImage(f"{info.width} x {info.height} pixels; the limit is {limits}")
     if info.format == "JPEG" and isinstance(source, bytes) and source.count(b"\xff\xda") > MAX_SCANS:
         raise BadImage(f"a JPEG of more than {MAX_SCANS} scans, which is the limit")
     return info

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Generic
 
+from ..core.data_files import Columns
 from ..core.errors import DataError, UsageError
 from ..core.exam import Exam, Question, R, know_exam, own_exam
 from ..core.plot_data import DRAW_NAMES, Plot
@@ -20,7 +21,7 @@ from ..core.prompts import Prompts
 from ..core.protocol import FailureModes, Protocol
 from ..core.registry import Registry
 from ..core.schema import read_model, read_toml
-from .data_source import DataSource, downloaded_data, how_to_get
+from .data_source import COLUMNS, DataSource, downloaded_data, how_to_get
 
 SAMPLE = "sample/"
 SHIPPED = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
@@ -67,7 +68,8 @@ class Kind(Generic[R]):
     """The definition of one benchmark.
 
     Attributes:
-        read: Reads an exam of the given name from a folder in the release's layout.
+        read: Reads an exam of the given name from a folder in the release's layout; the third argument has other names
+            of columns, see `limner.core.data_files.read_questions`.
         prompts: The folder of shipped prompt templates.
         sample: A bundled data folder, if there is one.
         presets: Named settings: judge, arguments, variant, reading; a TOML file, or the settings themselves.
@@ -92,7 +94,7 @@ class Kind(Generic[R]):
     title: str
     rubric: type[R]
     protocol: Protocol[R]
-    read: Callable[[Path, str], Exam[R]]
+    read: Callable[..., Exam[R]]
     prompts: Path
     sample: Path | None = None
     presets: Path | Mapping[str, Mapping[str, Any]] | None = None
@@ -175,11 +177,12 @@ def each() -> Iterator[Kind[Any]]:
 
 @dataclass(frozen=True)
 class ExamSource:
-    """The exam meant by EXAM on the command line."""
+    """The exam meant by EXAM on the command line; `columns` are other names of columns in its data."""
 
     name: str
     kind: str
     data: Path | None
+    columns: Columns = field(default_factory=dict)
 
 
 def resolve(word: str, data: Path | None = None) -> ExamSource:
@@ -207,7 +210,10 @@ def _read_exam_toml(path: Path, data: Path | None) -> ExamSource:
         if not isinstance(body.get(word), str):
             raise DataError(f'{word} = "…" is missing', file=path)
     kind(body["kind"])
-    return ExamSource(body["name"], body["kind"], data or path.parent / body["data"])
+    columns = body.get("columns", {})
+    if not isinstance(columns, dict) or not all(isinstance(column, str) for column in columns.values()):
+        raise DataError("columns: expected NAME = COLUMN", file=path)
+    return ExamSource(body["name"], body["kind"], data or path.parent / body["data"], columns)
 
 
 def _read_definition(path: Path, data: Path | None) -> ExamSource:
@@ -232,7 +238,8 @@ def read(named: ExamSource) -> Exam[Any]:
     if not named.data.exists():
         raise UsageError(f"{named.name}: no such data folder: {named.data}")
     exam_kind = kind(named.kind)
-    return replace(exam_kind.read(named.data, named.name), kind=named.kind, files=exam_kind.files)
+    columns = {**named.columns, **COLUMNS.get()}
+    return replace(exam_kind.read(named.data, named.name, columns), kind=named.kind, files=exam_kind.files)
 
 
 PACKAGES = ("limner", "pydantic", "pydantic-core", "pillow")

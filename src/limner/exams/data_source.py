@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from contextvars import ContextVar
 from pathlib import Path
 
 from pydantic import Field
@@ -11,6 +13,10 @@ from ..core.schema import StrictModel
 
 FOLDER_VARIABLE = "LIMNER_DATA"
 """The environment variable that names the folder of downloaded data."""
+
+
+COLUMNS: ContextVar[Mapping[str, str]] = ContextVar("columns", default={})  # noqa: B039
+"""Our name of a column -> its name in the data that a command reads, as its option ``--columns`` says."""
 
 
 class DataSource(StrictModel):

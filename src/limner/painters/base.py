@@ -20,6 +20,8 @@ from ..evidence.probe import OcrProbe
 from ..store import Blobs
 
 Aspect = Literal["square", "landscape", "portrait"]
+MAX_PICTURES = 16
+"""The most pictures that local painters start from."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,9 @@ class PaintRequest:
     """A request for one drawing. A painter never sees the rubric.
 
     Attributes:
-        images: Pictures to start from, by content hash in the store's blobs; only for painters with `edits`.
+        images: Pictures that a strategy starts from, by content hash in the store's blobs.
+        inputs: The question's own pictures, by content hash, empty for one that is absent; painters that hand in
+            finished images ignore them.
         short: The text for a second, shorter text encoder instead of the prompt; only for local FLUX pipelines.
     """
 
@@ -36,7 +40,13 @@ class PaintRequest:
     seed: int = 0
     aspect: Aspect = "square"
     images: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
     short: str | None = None
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """All pictures that a painter starts from: first those of the strategy, then the question's own."""
+        return self.images + self.inputs
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,7 @@ class Painter(Protocol):
             every run asks again.
         options: Its options beyond the question; painters with different options have different rows.
         group: ``closed`` or ``open``, for exams whose drawing prompts differ by it.
-        edits: Whether it can start from pictures.
+        most_pictures: The most pictures that it can start from; 0 if it draws from text alone.
     """
 
     name: str
@@ -97,7 +107,7 @@ class Painter(Protocol):
     changeable: bool
     options: Mapping[str, Any]
     group: str | None
-    edits: bool
+    most_pictures: int
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw.
@@ -125,17 +135,24 @@ class FinishedImages(Protocol):
         ...
 
 
-def refuse_pictures(painter: Painter, request: PaintRequest, most: int = 1) -> None:
+def refuse_pictures(painter: Painter, request: PaintRequest) -> None:
     """Refuse a request with pictures that the painter cannot start from.
 
     Raises:
         limner.calls.Fault: ``bad_request``.
     """
-    given = len(request.images)
-    if given and not painter.edits:
-        raise Fault("bad_request", f"{painter.spec} draws from text alone; it cannot start from a picture")
-    if given > most:
-        raise Fault("bad_request", f"{painter.spec} starts from at most {most} pictures; {given} were given")
+    given = request.images if isinstance(painter, FinishedImages) else request.pictures
+    if (why := too_many_pictures(painter, len(given))) is not None:
+        raise Fault("bad_request", why)
+
+
+def too_many_pictures(painter: Painter, given: int) -> str | None:
+    """Return why a painter cannot start from this number of pictures; None if it can."""
+    if given and not painter.most_pictures:
+        return f"{painter.name} draws from text alone; it cannot start from a picture"
+    if given > painter.most_pictures:
+        return f"{painter.name} starts from at most {painter.most_pictures} pictures; {given} are given"
+    return None
 
 
 class FreePainter:
@@ -143,7 +160,7 @@ class FreePainter:
 
     options: Mapping[str, Any] = MappingProxyType({})
     group: str | None = None
-    edits = False
+    most_pictures = 0
 
     def check(self) -> None:
         """Do nothing: a free painter needs neither key nor package."""

@@ -24,6 +24,7 @@ from ..core.faults import picture_faults
 from ..core.images import MAX_BYTES, BadImage, check_whole, decode, encode_png, flatten
 from ..store import Blobs
 from .base import (
+    MAX_PICTURES,
     FreePainter,
     ImageKeeper,
     PainterInputs,
@@ -35,7 +36,6 @@ from .base import (
 )
 
 PASSED_NAMES = frozenset({"seed", "aspect", "question", "images"})
-MAX_PICTURES = 16
 _source_hashes: dict[str, str] = {}
 """The source hash of each module when it was last loaded."""
 
@@ -54,18 +54,18 @@ class PythonPainter(FreePainter):
         self.name, self.spec, self.options, self._blobs = name, spec, dict(options), blobs
         self._function, self._source = load_function(spec)
         self._named = accepted_names(spec, self._function, PASSED_NAMES, self.options)
-        self.edits = "images" in self._named - self.options.keys()
+        self.most_pictures = MAX_PICTURES if "images" in self._named - self.options.keys() else 0
         self._plain = not inspect.iscoroutinefunction(self._function)
         self._turn, self._thread = asyncio.Lock(), ThreadPoolExecutor(1, thread_name_prefix=spec)
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
-        refuse_pictures(self, request, MAX_PICTURES)
+        refuse_pictures(self, request)
         given = {"seed": request.seed, "aspect": request.aspect, "question": request.question, "images": ()}
         passed = {name: given[name] for name in self._named} | dict(self.options)
         body = {"prompt": request.prompt, "seed": request.seed, "aspect": request.aspect, "options": self.options}
         body |= {"source": self._source} | ({"question": request.question} if "question" in self._named else {})
-        body |= {"images": list(request.images)} if request.images else {}
+        body |= {"images": list(request.pictures)} if request.pictures else {}
 
         keeper = ImageKeeper(self._blobs)
 
@@ -80,10 +80,10 @@ class PythonPainter(FreePainter):
         return Painting(kept.data, request.prompt, (outcome.key,), outcome.cost, {"body": body}, kept)
 
     def _pictures(self, request: PaintRequest) -> dict[str, Any]:
-        if not self.edits:
+        if not self.most_pictures:
             return {}
         with picture_faults("a picture to start from"):
-            return {"images": [decode(self._blobs.get(sha256)) for sha256 in request.images]}
+            return {"images": [decode(self._blobs.get(sha256)) for sha256 in request.pictures]}
 
     async def _call(self, prompt: str, passed: Mapping[str, Any]) -> Any:
         def run() -> Any:

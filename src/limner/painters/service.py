@@ -43,7 +43,7 @@ class ApiPainter(ABC):
         known: The options of its wire format.
         execution: Options that change no drawing, with their defaults.
         sizes: The default size for each aspect, for models whose facts name none.
-        most_pictures: The most pictures that a drawing can start from; 0 if the service does not edit pictures.
+        most_pictures: The most pictures that a drawing can start from; 0 if its models do not edit pictures.
         given: The options that a request is made from; `options` also says whether the service rewrites prompts.
     """
 
@@ -75,8 +75,7 @@ class ApiPainter(ABC):
         self.prices = ImagePrice(self.target, self.facts, given, settings)
         self.group: str | None = self.facts.prompt_group
         edits = self.provider.image_input if self.facts.image_input is None else self.facts.image_input
-        self.most_pictures = self.pictures_taken(model)
-        self.edits = self.most_pictures > 0 and edits
+        self.most_pictures = self.pictures_taken(model) if edits else 0
         self.url = join_path(self.provider.image_url or self.provider.base_url, "")
         host, self.port = urlsplit(self.url).hostname or "", port_of(self.url)
         self.hosts = (host, *self.provider.link_hosts)
@@ -104,7 +103,7 @@ class ApiPainter(ABC):
     def request_body(self, request: PaintRequest) -> dict[str, Any]:
         """Return the complete request body; all of it is part of the call's key."""
         body = self.body(request)
-        for path, value in self.switch.sent(on=self.rewrites, edits=bool(request.images)).items():
+        for path, value in self.switch.sent(on=self.rewrites, edits=bool(request.pictures)).items():
             set_at_path(body, path, value)
         return body
 
@@ -131,7 +130,7 @@ class ApiPainter(ABC):
         """Return the pictures to start from in the form of the body and the key: hash and form of preparation."""
         limit = self.provider.max_image_side
         how: dict[str, Any] = {"format": "native"} | ({} if limit is None else {"max_side": limit})
-        return [{"sha256": sha256, **how} for sha256 in request.images]
+        return [{"sha256": sha256, **how} for sha256 in request.pictures]
 
     async def prepared(self, picture: Mapping[str, Any]) -> PreparedImage:
         """Return a picture prepared for sending.
@@ -200,7 +199,7 @@ class ApiPainter(ABC):
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
-        refuse_pictures(self, request, self.most_pictures)
+        refuse_pictures(self, request)
         length, limit, beyond = len(request.prompt), self.facts.prompt_limit, self.facts.beyond_limit(request.prompt)
         if beyond == "refused":
             raise Fault("bad_request", f"the prompt has {length} characters; {self.target} takes at most {limit}")
@@ -214,7 +213,7 @@ class ApiPainter(ABC):
             with self._blobs.place():
                 drawn = await self.send(body, attempt)
                 try:
-                    return await self._keep(replace(drawn, edited=bool(request.images)), keeper)
+                    return await self._keep(replace(drawn, edited=bool(request.pictures)), keeper)
                 except StoreError:
                     # The saved progress leads to the image again; the journal counts this try as paid for.
                     if attempt.progress:
@@ -226,8 +225,8 @@ class ApiPainter(ABC):
                         await attempt.save({} if drawn.counted else {**left, "counted": True})
                     raise
 
-        bound = self.prices.bound_for(len(request.images))
-        row = self._row(body, bool(request.images), bound)
+        bound = self.prices.bound_for(len(request.pictures))
+        row = self._row(body, bool(request.pictures), bound)
         make = partial(calls.do, call, perform, bound=bound, row=row, provider=self.provider)
         outcome, kept = await call_for_image(make, calls, keeper, self.refetch)
         sent = outcome.payload.get("prompt") or request.prompt

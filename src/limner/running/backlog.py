@@ -10,10 +10,12 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from ..core.errors import LostImage
 from ..core.evaluator import HASH_LETTERS, label
 from ..core.evidence import IMPORTED
-from ..core.exam import Question
+from ..core.exam import Question, Reference
 from ..core.faults import RETRIED_NEXT_RUN
+from ..core.images import BadImage, inspect
 from ..core.prompts import Prompts
 from ..evidence.probe import Probe
 from ..exams import kind
@@ -40,6 +42,7 @@ class Backlog:
         self._marked: dict[str, Marking] = {}
         self._measured: dict[tuple[str, str], set[str]] = {}
         self._in_turn: Sequence[Question[Any]] = plan.exam.questions
+        self._shapes: dict[str, str] = {}
 
     def shuffle(self) -> None:
         """Put the questions into a random order; the drawings of each question stay together."""
@@ -179,9 +182,17 @@ class Backlog:
         assert slot.painter is not None
         plan, group = self.plan, slot.painter.group
         prompt = self._protocol.drawing_prompt(question, group, plan.options, plan.drawing_prompts)
-        aspect = question.tags.get("aspect", "square")
-        evidence: Aspect = "landscape" if aspect == "landscape" else "portrait" if aspect == "portrait" else "square"
-        return PaintRequest(question.id, prompt, slot.seed, evidence)
+        inputs = tuple(picture.sha256 or "" for picture in question.inputs)
+        return PaintRequest(question.id, prompt, slot.seed, self._aspect(question), inputs=inputs)
+
+    def _aspect(self, question: Question[Any]) -> Aspect:
+        """Return the drawing's aspect: that of the question's tag, else of its first picture."""
+        aspect = question.tags.get("aspect")
+        if aspect is None and question.inputs and (sha256 := question.inputs[0].sha256):
+            if sha256 not in self._shapes:
+                self._shapes[sha256] = _shape(question.inputs[0], self.store)
+            aspect = self._shapes[sha256]
+        return "landscape" if aspect == "landscape" else "portrait" if aspect == "portrait" else "square"
 
     def blank_drawing(self, slot: Slot) -> Drawing:
         """Return the record of a slot's drawing before it is drawn."""
@@ -255,3 +266,17 @@ class Backlog:
     def counts(self) -> tuple[int, int]:
         """Return the numbers of drawings and markings that a run would still make."""
         return sum(1 for _ in self.missing_drawings()), sum(1 for _ in self.missing_markings())
+
+
+MIN_RATIO = 1.2
+"""The least ratio of the longer to the shorter side of a picture that is not square."""
+
+
+def _shape(picture: Reference, store: Store) -> str:
+    """Return the aspect of a picture; one that cannot be read counts as square, and fails when it is drawn from."""
+    try:
+        info = inspect(picture.path or picture.read() or store.blobs.get(str(picture.sha256)))
+    except (BadImage, LostImage, OSError):
+        return "square"
+    ratio = info.width / info.height
+    return "landscape" if ratio >= MIN_RATIO else "portrait" if ratio <= 1 / MIN_RATIO else "square"

@@ -17,6 +17,7 @@ from ..core.settings import Settings
 from ..judges import Judge, ModelJudge
 from ..models import ChatModel
 from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS
+from ..painters import PaintRequest
 from ..store import Store
 from ..store.schema import attempts, calls, drawings, markings
 from ..strategies import DIRECT_STRATEGY
@@ -57,24 +58,29 @@ def estimate(plan: Plan, store: Store, settings: Settings, cache: Markings | Non
 
     A plan with `batch` is estimated at batch prices. `cache` keeps results between estimates of many plans on one
     unchanged store.
+
+    Raises:
+        UsageError: A painter cannot start from the pictures of the questions.
     """
+    plan.check_painters()
     cache = {} if cache is None else cache
     backlog = Backlog(plan, store)
     lines: list[Estimate] = []
     share = shares(settings) if plan.batch else usual_price
     slots = list(backlog.missing_drawings())
     for arm in plan.arms:
-        prompts = [backlog.request(slot).prompt for slot in slots if slot.arm == arm]
+        requests = [backlog.request(slot) for slot in slots if slot.arm == arm]
         mixed = plan.batch or any(has_batches(store, one) for one in names_of(arm))
         # Earlier drawings do not predict the cost if only some of them were batched.
         each = (
             None if mixed else mean_drawing(store, arm.painter.spec, arm.strategy.name, backlog.options_of(arm.painter))
         )
         if arm.strategy is DIRECT_STRATEGY:
-            one = _by_price(arm.painter.name, "painter", arm.painter, len(prompts), each=each)
+            inputs = sum(len(request.inputs) for request in requests) / max(len(requests), 1)
+            one = _by_price(arm.painter.name, "painter", arm.painter, len(requests), each=each, pictures=inputs)
             lines.append(share(one, arm.painter.spec))
         else:
-            lines += _by_strategy(arm, prompts, each, store, settings, share)
+            lines += _by_strategy(arm, requests, each, store, settings, share)
     measurements = [probe for probe, _ in backlog.missing_evidence()]
     for probe in (one for one in plan.probes if one.evidence in plan.remeasured or price_of(one)[1] != "free"):
         stored = sum(one is probe for one in measurements)
@@ -182,23 +188,22 @@ def ask_tokens(ask: Ask) -> float:
 
 
 def _by_strategy(
-    arm: Arm, prompts: Sequence[str], each: float | None, store: Store, settings: Settings, share: Share
+    arm: Arm, requests: Sequence[PaintRequest], each: float | None, store: Store, settings: Settings, share: Share
 ) -> list[Estimate]:
     """Return one line per painter, editor and model of a strategy, or one for all if `each` is known."""
-    steps, totals = len(prompts), dict[str, list[float]]()
-    for prompt in prompts:
-        for guess in arm.strategy.guesses(len(prompt.encode()) // BYTES_PER_TOKEN):
-            sums = totals.setdefault(guess.who, [0.0, 0.0, 0.0, 0.0])
+    steps, totals = len(requests), dict[str, list[float]]()
+    for request in requests:
+        for guess in arm.strategy.guesses(len(request.prompt.encode()) // BYTES_PER_TOKEN):
+            sums, shown = totals.setdefault(guess.who, [0.0, 0.0, 0.0, 0.0]), guess.pictures + len(request.inputs)
             sums[0] += guess.calls
-            sums[1] += guess.calls * (guess.tokens_in + guess.pictures * PICTURE_TOKENS)
+            sums[1] += guess.calls * (guess.tokens_in + shown * PICTURE_TOKENS)
             sums[2] += guess.calls * guess.tokens_out
-            sums[3] += guess.calls * guess.pictures
+            sums[3] += guess.calls * shown
     painters = {"painter": arm.painter, "editor": arm.strategy.editor or arm.painter}
     lines = []
     for role, (count, sent, written, pictures) in totals.items():
         if (painter := painters.get(role)) is not None:
-            shown = pictures / count if count else 0
-            line = _by_price(painter.name, role, painter, steps, round(count), pictures=shown)
+            line = _by_price(painter.name, role, painter, steps, round(count), pictures=pictures / max(count, 1))
             lines.append(share(line, painter.spec))
             continue
         model = arm.strategy.models[role]

@@ -139,6 +139,16 @@ class Plan:
             return []
         return [question.id for question in self.exam.questions if painter.lacks(question.id)]
 
+    def check_painters(self) -> None:
+        """Check that every painter can start from the pictures of at least some of the questions that have any.
+
+        Raises:
+            UsageError: One cannot; a question with more pictures than a painter takes is a fault of that question.
+        """
+        given = [len(question.inputs) for question in self.exam.questions if question.inputs]
+        for arm in self.arms if self.draw else ():
+            arm.strategy.fits(arm.painter, min(given, default=0))
+
     @property
     def models(self) -> list[str]:
         """The names of all models that would be called: those of painters, editors, strategies and judges."""

@@ -90,8 +90,8 @@ class Runner:
             check_purse(self.store, self.plan.purse, self.plan.budget, change=self.plan.change_purse)
         elif self.plan.change_purse:
             raise UsageError("--change-purse: name the purse with --purse")
+        self.plan.check_painters()
         for arm in self.plan.arms:
-            arm.strategy.fits(arm.painter)
             if len(self.plan.without_image(arm.painter)) == len(self.plan.exam.questions) and self.plan.draw:
                 some = ", ".join(question.id for question in self.plan.exam.questions[:3])
                 how = f"`limner exam rename {self.plan.exam.name} {arm.painter.spec.removeprefix('folder/')}` helps"

@@ -25,6 +25,7 @@ from ..core.protocol import READINGS
 from ..evidence.backends import Measuring, open_probe, open_probes
 from ..evidence.probe import OcrProbe, evidence_names
 from ..exams import ExamSource, Kind, preset_painter_args
+from ..exams.data_source import COLUMNS
 from ..exams.released import PREFIX, RELEASE, drawing_prompts, release_of
 from ..judges import Judge, make_variant, open_judge, setup_id, with_members
 from ..models import ChatModel, ReplayModel, open_model
@@ -71,9 +72,9 @@ class Asking:
 
 
 def load_exam_or_data(exam: str, data: Path | str | None, store: Store | str | Path) -> tuple[ExamSource, Exam[Any]]:
-    """Return the exam from its data folder, or from the store if no folder is given."""
+    """Return the exam from its data folder, or from the store if neither a folder nor columns are given."""
     path = Path(data) if data is not None else None
-    if path is None and not exam.endswith(".toml"):
+    if path is None and not COLUMNS.get() and not exam.endswith(".toml"):
         try:
             with using_store(store) as opened:
                 return _stored_exam(exam, opened)

@@ -80,7 +80,7 @@ class Drawing:
 
 
 def add_exam(store: Store, exam: Exam[Any]) -> None:
-    """Store the exam's questions with their reference images; existing ones are kept.
+    """Store the exam's questions with their pictures; existing ones are kept.
 
     Raises:
         StoreError: The store has an exam of the same name but another kind.
@@ -111,7 +111,7 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
         return str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
 
     # Images come first, because they may take long; then all rows are written in one transaction.
-    store_references(store, exam.questions)
+    store_pictures(store, exam.questions)
     kind = store.write(operation)
     if kind != exam.kind:
         raise StoreError(f"{store.url} has an exam {exam.name!r} of kind {kind}; give this one another name")
@@ -259,29 +259,28 @@ def known_painters(store: Store, exam: str, names: Sequence[str]) -> frozenset[s
     return frozenset(names)
 
 
-def store_references(store: Store, questions: Iterable[Question[Any]]) -> None:
-    """Store the questions' reference images, each file once, and set their hashes.
+def store_pictures(store: Store, questions: Iterable[Question[Any]]) -> None:
+    """Store the questions' input pictures and reference images, each file once, and set their hashes.
 
     Raises:
-        StoreError: An image cannot be read or stored, or is not an image; the message names the question.
+        StoreError: A picture cannot be read or stored, or is not an image; the message names the question.
     """
     stored: dict[Path, str | None] = {}
     for question in questions:
-        if (reference := question.reference) is None:
-            continue
-        shared = reference.path if reference.load is None else None
-        try:
-            sha256 = stored[shared] if shared in stored else _store_reference(store, reference)
-        except (OSError, BadImage) as error:
-            raise StoreError(f"{question.id}: {reference.path or reference.name}: {error}") from error
-        if shared is not None:
-            stored[shared] = sha256
-        if sha256 is not None and reference.known_sha256 is None:
-            reference.__dict__["sha256"] = sha256
+        for picture in question.pictures:
+            shared = picture.path if picture.load is None else None
+            try:
+                sha256 = stored[shared] if shared in stored else _store_picture(store, picture)
+            except (OSError, BadImage) as error:
+                raise StoreError(f"{question.id}: {picture.path or picture.name}: {error}") from error
+            if shared is not None:
+                stored[shared] = sha256
+            if sha256 is not None and picture.known_sha256 is None:
+                picture.__dict__["sha256"] = sha256
 
 
-def _store_reference(store: Store, reference: Reference) -> str | None:
-    data = reference.read()
+def _store_picture(store: Store, picture: Reference) -> str | None:
+    data = picture.read()
     return None if data is None else store.blobs.put(data)[0]
 
 

@@ -241,6 +241,10 @@ def referenced_images(store: Store) -> dict[str, list[str]]:
         referred = sa.select(questions.c.reference, questions.c.id).where(questions.c.reference.is_not(None))
         for image, question in connection.execute(referred):
             owners.setdefault(image, []).append(f"reference of {question}")
+        for question, body in connection.execute(sa.select(questions.c.id, questions.c.body)):
+            for picture in body.get("inputs", ()):
+                if picture["sha256"] is not None:
+                    owners.setdefault(picture["sha256"], []).append(f"input of {question}")
         for key, result in connection.execute(paint):
             if isinstance(image := (result or {}).get("image"), str):
                 owners.setdefault(image, []).append(f"result of call {key[:12]}")

@@ -14,7 +14,7 @@ from ..core.errors import LostImage, UsageError
 from ..core.faults import fault_of_lost_image
 from ..core.prompts import Prompts
 from ..painters import Painter, Painting, PaintRequest
-from ..painters.base import ImageKeeper
+from ..painters.base import FinishedImages, ImageKeeper, too_many_pictures
 from ..store import Blobs
 from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
 from .base import STRATEGIES, Canvas, Drawer, Guess, OpenModel, Stage, StagePlace, Studio, fault_with_costs
@@ -77,16 +77,19 @@ class Strategy:
     def _others(self) -> list[OpenModel | Painter]:
         return [*self.models.values(), *([self.editor] if self.editor is not None else [])]
 
-    def fits(self, painter: Painter) -> None:
-        """Check that the painter can do its part.
+    def fits(self, painter: Painter, inputs: int = 0) -> None:
+        """Check that the painter can do its part for a question with this number of pictures.
 
         Raises:
-            UsageError: It cannot edit, and no other editor is named.
+            UsageError: It cannot start from the pictures, or cannot edit and no other editor is named.
         """
+        finished = isinstance(painter, FinishedImages) or not self.paints
+        if not finished and (why := too_many_pictures(painter, inputs)) is not None:
+            how = "The questions come with pictures: choose a painter that takes them, or other questions"
+            raise UsageError(f"{why}. {how}")
         editing, editor = [stage.name for stage in self.stages if stage.edits], self.editor or painter
-        if editing and not editor.edits:
-            how = "name an editor: -S editor=PROVIDER/MODEL"
-            raise UsageError(f"{editing[0]}: {editor.name} cannot start from a picture; {how}")
+        if editing and (why := too_many_pictures(editor, inputs + 1)) is not None:
+            raise UsageError(f"{editing[0]}: {why}; name an editor: -S editor=PROVIDER/MODEL")
 
     async def draw(
         self, request: PaintRequest, painter: Painter, calls: Calls, blobs: Blobs, exam: str, rounds: int = 0
@@ -104,6 +107,8 @@ class Strategy:
         Raises:
             Fault: The drawing failed; the fault includes the calls and costs of all steps before.
         """
+        if not all(request.inputs) and not isinstance(painter, FinishedImages):
+            raise Fault("missing", "a picture of the question is absent: add it to the exam's data")
         if self.stages == (DIRECT,):
             return await painter.paint(request, calls)
         studio = Studio(painter, calls, blobs, self.models, self.editor, self.options, exam)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..calls import Calls, Fault
-from ..core.asks import Contract, Part
+from ..core.asks import Contract, Part, Picture, Text
 from ..core.errors import UsageError
 from ..core.prompts import Prompts
 from ..core.registry import Registry
@@ -86,9 +86,13 @@ class Studio:
     ) -> tuple[T, str]:
         """Return the reply of this role's model, parsed by the contract, and the call's key.
 
+        The model sees the question's own pictures first, if there are any.
+
         Raises:
             Fault: The call failed, or no reply satisfied the contract.
         """
+        if request.inputs:
+            shown = [Text(self.prompts.text("inputs_shown")), *map(Picture, request.inputs), *shown]
         for round in range(self.rounds + 1):
             context = Context(self.exam, request.question, self.painter.name, step, repeat, round)
             try:
@@ -105,11 +109,13 @@ class Studio:
         return answer.value, answer.reply.call
 
     async def paint(self, request: PaintRequest, painter: Painter | None = None) -> Canvas:
-        """Draw, and store the image.
+        """Draw, and store the image; a painter that gets other pictures than the question's is told which is which.
 
         Raises:
             Fault: There is no image.
         """
+        if request.images and request.inputs:
+            request = replace(request, prompt=f"{request.prompt}\n\n{self.prompts.text('inputs_after')}")
         painting = await (painter or self.painter).paint(request, self.calls)
         self.paid(painting.cost, *painting.calls)
         self.rewritten |= PROMPT_REWRITTEN in painting.notes

@@ -9,6 +9,7 @@ from ..calls import Fault
 from ..core.asks import Contract, Text, Unreadable
 from ..core.errors import UsageError
 from ..painters import PaintRequest
+from ..painters.base import too_many_pictures
 from .base import Canvas, Guess, Stage, Studio, facts_of
 
 SIZES = {"square": (1024, 1024), "landscape": (1280, 896), "portrait": (896, 1280)}
@@ -52,9 +53,10 @@ async def svg_prior(request: PaintRequest, studio: Studio) -> Canvas:
     """Draw with the painter from a coder's SVG: as a picture if the painter accepts one, else as text."""
     source, image = await write_svg(request, studio)
     how = studio.options.get("prior", "auto")
-    if how == "image" and not studio.painter.edits:
-        raise UsageError(f"-S prior=image: {studio.painter.name} cannot start from a picture; use prior=text")
-    if how == "image" or (how == "auto" and studio.painter.edits):
+    refusal = too_many_pictures(studio.painter, len(request.inputs) + 1)
+    if how == "image" and refusal is not None:
+        raise UsageError(f"-S prior=image: {refusal}; use prior=text")
+    if how != "text" and refusal is None:
         prompt = studio.prompts.fill("svg_prior_image", prompt=request.prompt)
         canvas = await studio.paint(replace(request, prompt=prompt, images=(image,)))
     else:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from limner.core.asks import Reply, Unreadable
 from limner.core.protocol import READINGS
+from limner.exams.rubric.replies import read_flags
 from limner.exams.worldgenbench import WORLDGENBENCH
-from limner.exams.worldgenbench.protocol import read_list, read_reasons
 from tests.exams.worldgenbench.replies import FORMS, MARKS, WRONG, question
 
 PROTOCOL = WORLDGENBENCH.protocol
@@ -20,7 +20,7 @@ PROTOCOL = WORLDGENBENCH.protocol
 @pytest.mark.parametrize("form", FORMS)
 @given(marks=MARKS)
 def test_every_wrapping_gives_list(form: str, marks: list[int]) -> None:
-    assert read_list(FORMS[form](marks), len(marks)) == marks
+    assert read_flags(FORMS[form](marks), len(marks)) == marks
 
 
 @pytest.mark.parametrize("form", WRONG)
@@ -28,7 +28,7 @@ def test_every_wrapping_gives_list(form: str, marks: list[int]) -> None:
 def test_invalid_reply_is_unread_and_never_zero(form: str, marks: list[int]) -> None:
     text, asked = WRONG[form](marks), question(len(marks))
     with pytest.raises(Unreadable):
-        read_list(text, len(marks))
+        read_flags(text, len(marks))
     for reading in READINGS:
         found = PROTOCOL.marks(asked, [Reply("mark", text)], reading)
         assert [mark.verdict for mark in found] == ["unread"] * len(marks)
@@ -38,7 +38,7 @@ def test_invalid_reply_is_unread_and_never_zero(form: str, marks: list[int]) -> 
 @given(text=st.text(st.sampled_from("[]01,2 \n`{}\"'a</think>-.:;#\\"), max_size=60), count=st.integers(1, 5))
 def test_any_text_gives_expected_number_of_marks_or_is_unreadable(text: str, count: int) -> None:
     try:
-        found = read_list(text, count)
+        found = read_flags(text, count)
     except Unreadable:
         return
     assert len(found) == count
@@ -60,30 +60,29 @@ def test_any_text_gives_expected_number_of_marks_or_is_unreadable(text: str, cou
 )
 def test_unreadable_error_explains_problem(text: str, message: str) -> None:
     with pytest.raises(Unreadable, match=message):
-        read_list(text, 3)
+        read_flags(text, 3)
 
 
 @pytest.mark.slow
 def test_hostile_brackets_are_read_quickly() -> None:
     for text in ("[" * 200_000, "[1," * 100_000, "[a]" * 100_000, "```" * 100_000):
         with pytest.raises(Unreadable):
-            read_list(text, 3)
+            read_flags(text, 3)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[1, 0]", "no JSON object found"),
-        ('{"answers": [1, 0]}', 'answer 1 must be an object with "mark"'),
-        ('{"answers": [{"mark": 1}, {"reason": "x"}]}', 'answer 2 must be an object with "mark"'),
-        ('{"answers": [{"mark": 1}, {"mark": true}]}', "value 2 must be 0 or 1, not True"),
+        ('{"answers": [1, 0]}', 'each entry of "answers" must be an object'),
+        ('{"answers": [{"mark": 1}, {"reason": "x"}]}', '"mark" must be a whole number'),
+        ('{"answers": [{"mark": 1}, {"mark": true}]}', '"mark" must be a whole number'),
+        ('{"answers": [{"mark": 1}]}', '"answers" has 1 entries; it must have 2 to 2'),
     ],
 )
 def test_invalid_reasons_are_unread(text: str, message: str) -> None:
-    with pytest.raises(Unreadable, match=re.escape(message)):
-        read_reasons(text, 2)
     found = PROTOCOL.marks(question(2), [Reply("explain", text)], "careful")
-    assert [mark.verdict for mark in found] == ["unread", "unread"]
+    assert [(mark.verdict, message in mark.reason) for mark in found] == [("unread", True), ("unread", True)]
 
 
 def test_exactly_one_reply_is_expected() -> None:

@@ -171,7 +171,7 @@ def test_key_has_picture_hash_and_worker_gets_bytes(make: Make, store: Store, tm
     assert painting.notes["body"]["images"] == [sha256]
     assert fill(painting.image)[0] == brush.colour("Mend it.", 0, (data,))
     assert [record["editing"] for record in brush.told(tmp_path)] == [True]
-    assert make().edits
+    assert make().most_pictures
 
 
 @pytest.mark.slow

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ...core.data_files import Columns
 from ...core.errors import StoreError
 from ...core.exam import Exam
-from .criteria import RubricQuestion, question_criteria
+from .criteria import RubricQuestion, question_sheet
 from .data import read_questions
 from .definition import read_definition
 from .protocol import RubricExam
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
 FILE = "exam.toml"
 _FILE_NAME = re.compile(r"exam\.toml|\w[\w.-]*/\w[\w.-]*\.md")
-_OWN: dict[str, Kind[RubricQuestion]] = {}
+_OWN: dict[str, Kind[Any]] = {}
 """Hash of its files -> an exam of the user's own."""
 
 
-def load_declared(path: Path) -> Kind[RubricQuestion]:
+def load_declared(path: Path) -> Kind[Any]:
     """Return the exam that an ``exam.toml`` declares; the folder of the file may have what other exams have too.
 
     Raises:
@@ -38,8 +39,8 @@ def load_declared(path: Path) -> Kind[RubricQuestion]:
 
     definition, folder = read_definition(path), path.parent
 
-    def read(data: Path, name: str) -> Exam[RubricQuestion]:
-        return read_questions(data, name, definition)
+    def read(data: Path, name: str, columns: Columns) -> Exam[RubricQuestion]:
+        return read_questions(data, name, definition.with_columns(columns), folder / definition.prompts)
 
     def there(name: str) -> Path | None:
         return folder / name if (folder / name).exists() else None
@@ -57,17 +58,17 @@ def load_declared(path: Path) -> Kind[RubricQuestion]:
         paper=there("paper"),
         studies=there("studies"),
         recipe=there("recipe"),
-        statistics={"criteria": lambda question: len(question_criteria(definition, question))},
+        statistics={"criteria": lambda question: len(question_sheet(definition, question).criteria)},
     )
 
 
-def data_path(path: Path, kind: Kind[RubricQuestion]) -> Path:
+def data_path(path: Path, kind: Kind[Any]) -> Path:
     """Return the place of the data of an exam declared in the file at `path`."""
     assert isinstance(kind.protocol, RubricExam)
-    return path.parent / kind.protocol.definition.data
+    return path.parent / kind.protocol.definition.data.path
 
 
-def load_own(path: Path) -> Kind[RubricQuestion]:
+def load_own(path: Path) -> Kind[Any]:
     """Return the user's own exam in an ``exam.toml``, with the files that it needs in a store."""
     kind = load_declared(path)
     files = {FILE: path.read_text(encoding="utf-8")}
@@ -77,7 +78,7 @@ def load_own(path: Path) -> Kind[RubricQuestion]:
     return kind
 
 
-def open_stored(files: Mapping[str, str]) -> Kind[RubricQuestion]:
+def open_stored(files: Mapping[str, str]) -> Kind[Any]:
     """Return the user's own exam from the files that a store keeps."""
     if (kind := _OWN.get(_hash(files))) is not None:
         return kind

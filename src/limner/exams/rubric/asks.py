@@ -8,23 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from ...core.asks import Ask, Contract, Part, Picture, Text, Variant
+from ...core.data_layout import find_value
 from ...core.errors import Lacking
 from ...core.exam import Question, Reference
 from ...core.prompts import Prompts
-from .criteria import RubricCriterion, RubricQuestion, as_words, question_values
+from .criteria import RubricCriterion, Sheet, as_words
 from .definition import FIELD, AskPlan, Definition, ShownText
-from .layout import find_value
 from .replies import read_answers, reply_schema, reply_words
 
 
-def call_criteria(
-    definition: Definition, ask: AskPlan, question: Question[RubricQuestion], criteria: Sequence[RubricCriterion]
-) -> dict[str, list[RubricCriterion]]:
+def call_criteria(definition: Definition, ask: AskPlan, sheet: Sheet) -> dict[str, list[RubricCriterion]]:
     """Return the calls of an ask about a question, by name, with the criteria of each; empty if it has none."""
-    if not all(condition.holds(question_values(question)) for condition in ask.when):
+    if not all(condition.holds(sheet.values) for condition in ask.when):
         return {}
     names = {family.name for name in ask.criteria for family in definition.family(name)}
-    chosen = [each for each in criteria if each.family.name in names]
+    chosen = [each for each in sheet.criteria if each.family.name in names]
     if ask.each:
         return {f"{ask.name}/{n}": [each] for n, each in enumerate(chosen, 1)}
     return {ask.name: chosen} if chosen else {}
@@ -38,8 +36,8 @@ def is_asked(ask: AskPlan, variant: Variant) -> bool:
 
 def make_asks(
     definition: Definition,
-    question: Question[RubricQuestion],
-    criteria: Sequence[RubricCriterion],
+    question: Question[Any],
+    sheet: Sheet,
     image: str,
     variant: Variant,
 ) -> Iterator[Ask]:
@@ -50,19 +48,20 @@ def make_asks(
     """
     for ask in definition.asks:
         if is_asked(ask, variant):
-            for name, chosen in call_criteria(definition, ask, question, criteria).items():
-                yield _ask(ask, name, question, chosen, image, variant.prompts)
+            for name, chosen in call_criteria(definition, ask, sheet).items():
+                fields = _fields(ask, sheet.values, chosen, variant.prompts)
+                yield _ask(ask, name, question, chosen, image, variant.prompts, fields)
 
 
 def _ask(
     ask: AskPlan,
     name: str,
-    question: Question[RubricQuestion],
+    question: Question[Any],
     criteria: Sequence[RubricCriterion],
     image: str,
     prompts: Prompts,
+    fields: Mapping[str, str],
 ) -> Ask:
-    fields = _fields(ask, question, criteria, prompts)
     shown: list[Part] = []
     for part in ask.shows:
         if isinstance(part, ShownText):
@@ -78,10 +77,8 @@ def _ask(
     return Ask(name, tuple(shown), tuple(each.criterion for each in criteria), contract, system)
 
 
-def _pictures(question: Question[RubricQuestion], part: str) -> Iterator[str]:
-    references: tuple[Reference | None, ...] = (
-        getattr(question, "inputs", ()) if part == "inputs" else (question.reference,)
-    )
+def _pictures(question: Question[Any], part: str) -> Iterator[str]:
+    references: tuple[Reference | None, ...] = question.inputs if part == "inputs" else (question.reference,)
     for reference in references:
         if reference is not None:
             if reference.sha256 is None:
@@ -90,14 +87,13 @@ def _pictures(question: Question[RubricQuestion], part: str) -> Iterator[str]:
 
 
 def _fields(
-    ask: AskPlan, question: Question[RubricQuestion], criteria: Sequence[RubricCriterion], prompts: Prompts
+    ask: AskPlan, values: Mapping[str, Any], criteria: Sequence[RubricCriterion], prompts: Prompts
 ) -> dict[str, str]:
     """Return the values of all fields that a template may have."""
-    fields = {name: as_words(value) for name, value in question_values(question).items()}
-    by_family: dict[str, list[RubricCriterion]] = {}
-    for each in criteria:
-        by_family.setdefault(each.family.name, []).append(each)
-    fields |= {name: _listed(family) for name, family in by_family.items()}
+    fields = {name: as_words(value) for name, value in values.items()}
+    for family in {each.family.name: each.family for each in criteria}.values():
+        listed = _listed([each for each in criteria if each.family is family])
+        fields |= {name: listed for name in (family.column, family.name) if name}
     fields |= {"criteria": _listed(criteria), "count": str(len(criteria))}
     reply = _fill(prompts, ask.form, fields) if ask.form else reply_words(ask, criteria)
     return fields | {"reply": reply.strip()}

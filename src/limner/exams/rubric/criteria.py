@@ -8,24 +8,19 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from ...core.data_layout import find_value, read_list
 from ...core.exam import Question
 from ...core.marks import Criterion
 from .definition import FIELD, Definition, Family
 from .labels import presence_words
-from .layout import find_value, read_list
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class RubricQuestion(BaseModel):
-    """The columns of a question that are not its id, prompt, tags or pictures."""
+    """The columns of a question that are not its id, prompt or pictures."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
-
-    @property
-    def columns(self) -> Mapping[str, Any]:
-        """The values by name."""
-        return self.model_extra or {}
 
 
 @dataclass(frozen=True)
@@ -56,23 +51,26 @@ class RubricCriterion:
         return (value - low) / (top - low)
 
 
-def question_values(question: Question[RubricQuestion]) -> dict[str, Any]:
-    """Return the columns and tags of a question, as conditions and templates name them."""
-    return {**question.rubric.columns, **question.tags, "id": question.id, "prompt": question.prompt}
+@dataclass(frozen=True)
+class Sheet:
+    """What the engine needs of a question: its criteria, and its columns and tags by name."""
+
+    values: Mapping[str, Any]
+    criteria: tuple[RubricCriterion, ...]
 
 
-def question_criteria(definition: Definition, question: Question[RubricQuestion]) -> list[RubricCriterion]:
-    """Return all criteria of a question.
+def question_sheet(definition: Definition, question: Question[Any]) -> Sheet:
+    """Return the criteria of a question with its columns and tags.
 
     Raises:
         ValueError: A list of the question does not fit its family; the message says how.
     """
-    values = question_values(question)
+    values = {**question.rubric.model_dump(), **question.tags, "id": question.id, "prompt": question.prompt}
     criteria: list[RubricCriterion] = []
     for family in definition.criteria:
         if all(condition.holds(values) for condition in family.when):
             criteria += _own(family, values) if family.column else [_of_exam(family, values)]
-    return criteria
+    return Sheet(values, tuple(criteria))
 
 
 def fill_fields(text: str, values: Mapping[str, Any]) -> str:

@@ -12,10 +12,10 @@ from typing import Any, Literal, Self
 
 from pydantic import AliasChoices, Field, model_validator
 
-from ...core.data_files import Problems
+from ...core.data_layout import DataLayout, find_value
+from ...core.data_rows import Problems
 from ...core.schema import StrictModel
 from ...core.vocabulary import ValueTest, line_of, read_declared
-from .layout import DataLayout, find_value
 
 NAME = r"^[a-z][a-z0-9_-]*$"
 FIELD = re.compile(r"\{\{([^{}]+)\}\}")

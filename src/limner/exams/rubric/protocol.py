@@ -12,7 +12,7 @@ from ...core.exam import Question
 from ...core.marks import Criterion, Mark, values
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score, mean_of_known
 from .asks import call_criteria, is_asked, make_asks
-from .criteria import RubricCriterion, RubricQuestion, question_criteria, question_values
+from .criteria import RubricCriterion, Sheet, question_sheet
 from .definition import Definition, SummaryPlan
 from .replies import WORDING, read_answers
 from .scores import is_monotone, score_drawing
@@ -23,7 +23,7 @@ SCORE_KEYS = {"weight", "group"}
 """Keys of a family that do not change what a judge is asked."""
 
 
-class RubricExam(Protocol[RubricQuestion]):
+class RubricExam(Protocol[Any]):
     """The protocol that a definition declares."""
 
     reasons = False
@@ -47,20 +47,20 @@ class RubricExam(Protocol[RubricQuestion]):
             if plan.kind == "weighted" and isinstance(plan.of, dict) and plan.of.keys() <= names and not plan.otherwise
         }
         self.asked = _hash_asked(definition)
-        self._known: dict[str, list[RubricCriterion]] = {}
+        self._sheets: dict[str, Sheet] = {}
 
-    def known(self, question: Question[RubricQuestion]) -> list[RubricCriterion]:
-        """Return the criteria of a question; they are made once."""
-        criteria = self._known.get(question.hash)
-        if criteria is None:
-            criteria = self._known[question.hash] = question_criteria(self.definition, question)
-        return criteria
+    def sheet(self, question: Question[Any]) -> Sheet:
+        """Return the criteria of a question with its columns and tags; it is made once."""
+        sheet = self._sheets.get(question.hash)
+        if sheet is None:
+            sheet = self._sheets[question.hash] = question_sheet(self.definition, question)
+        return sheet
 
-    def criteria(self, question: Question[RubricQuestion]) -> list[Criterion]:
+    def criteria(self, question: Question[Any]) -> list[Criterion]:
         """See `limner.core.protocol.Protocol`."""
-        return [each.criterion for each in self.known(question)]
+        return [each.criterion for each in self.sheet(question).criteria]
 
-    def cluster(self, question: Question[RubricQuestion]) -> str:
+    def cluster(self, question: Question[Any]) -> str:
         """Return the value of the tag of clusters, by default the question's id."""
         return question.tags.get(self.definition.breakdowns.cluster, question.id)
 
@@ -69,29 +69,26 @@ class RubricExam(Protocol[RubricQuestion]):
         asks = (ask for ask in self.definition.asks if is_asked(ask, variant))
         return variant.released or tuple(dict.fromkeys(name for ask in asks for name in ask.templates))
 
-    def asks(self, question: Question[RubricQuestion], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+    def asks(self, question: Question[Any], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
         """Return the calls that mark one drawing, in the order of the definition."""
-        return list(make_asks(self.definition, question, self.known(question), image, variant))
+        return list(make_asks(self.definition, question, self.sheet(question), image, variant))
 
-    def marks(self, question: Question[RubricQuestion], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+    def marks(self, question: Question[Any], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
         """Return the marks in all replies; a criterion on which there is not exactly one reply is unread."""
-        criteria, marks = self.known(question), dict[str, Mark]()
+        sheet, marks = self.sheet(question), dict[str, Mark]()
         by_name: dict[str, list[Reply]] = {}
         for reply in replies:
             by_name.setdefault(reply.ask, []).append(reply)
         for ask in self.definition.asks:
-            for name, chosen in call_criteria(self.definition, ask, question, criteria).items():
+            for name, chosen in call_criteria(self.definition, ask, sheet).items():
                 if name in by_name:
                     marks |= {mark.criterion: mark for mark in _read(ask, chosen, by_name[name])}
-        missing = Mark.unread("", "expected one reply, not 0")
-        ids = [each.criterion.id for each in criteria]
-        return [marks.get(id) or Mark.unread(id, missing.reason) for id in ids]
+        ids = [each.criterion.id for each in sheet.criteria]
+        return [marks.get(id) or Mark.unread(id, "expected one reply, not 0") for id in ids]
 
-    def scores(
-        self, question: Question[RubricQuestion], marks: Sequence[Mark], evidence: Evidence
-    ) -> dict[str, float | None]:
+    def scores(self, question: Question[Any], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
         """Return the declared scores; None for those that the marks leave open, or that the question does not have."""
-        return score_drawing(self.definition, self.known(question), values(marks), question_values(question))
+        return score_drawing(self.definition, self.sheet(question), values(marks))
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
         """Return the parts of each score's mean, and of each declared summary."""
@@ -109,7 +106,9 @@ class RubricExam(Protocol[RubricQuestion]):
     def _over_criteria(self, plan: SummaryPlan, row: Row) -> tuple[float, float] | None:
         """Return the sum of the criteria's worths, and their number; None if not all are decided."""
         answers = values(row.marks)
-        chosen = [each for each in self.known(row.question) if {each.family.name, each.family.group} & {*plan.parts}]
+        chosen = [
+            each for each in self.sheet(row.question).criteria if {each.family.name, each.family.group} & {*plan.parts}
+        ]
         if not chosen or any(each.criterion.id not in answers for each in chosen):
             return None
         return plan.top * sum(each.worth(answers[each.criterion.id]) for each in chosen), float(len(chosen))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
-from typing import Any
 
-from .criteria import RubricCriterion
+from .criteria import RubricCriterion, Sheet
 from .definition import Definition, ScorePlan
 
 
@@ -16,12 +15,11 @@ class ScoreSheet:
     def __init__(
         self,
         definition: Definition,
-        criteria: Sequence[RubricCriterion],
+        sheet: Sheet,
         answers: Mapping[str, int],
-        values: Mapping[str, Any],
     ) -> None:
-        self._definition, self._criteria, self._answers = definition, criteria, answers
-        self._values = dict(values)
+        self._definition, self._criteria, self._answers = definition, sheet.criteria, answers
+        self._values = dict(sheet.values)
         self.scores: dict[str, float | None] = {}
         self._shares: dict[str, float | None] = {}
         for name in (name for family in definition.criteria for name in (family.name, family.group) if name):
@@ -116,21 +114,20 @@ def _weighted_mean(pairs: Iterable[tuple[float, float]]) -> float | None:
 
 def score_drawing(
     definition: Definition,
-    criteria: Sequence[RubricCriterion],
+    sheet: Sheet,
     answers: Mapping[str, int],
-    values: Mapping[str, Any],
 ) -> dict[str, float | None]:
     """Return the scores of a drawing.
 
     A score for which criteria are undecided is None, unless it is the same with their worst and best values.
     """
-    open_criteria = [each for each in criteria if each.criterion.id not in answers]
+    open_criteria = [each for each in sheet.criteria if each.criterion.id not in answers]
     worst = {each.criterion.id: each.criterion.low for each in open_criteria} | dict(answers)
-    scores = ScoreSheet(definition, criteria, worst, values).scores
+    scores = ScoreSheet(definition, sheet, worst).scores
     if not open_criteria:
         return scores
     best = {each.criterion.id: each.criterion.top for each in open_criteria} | dict(answers)
-    others = ScoreSheet(definition, criteria, best, values).scores
+    others = ScoreSheet(definition, sheet, best).scores
     used = families_of(definition)
     undecided = {each.family.name for each in open_criteria}
     for plan in definition.scores:

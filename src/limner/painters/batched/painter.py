@@ -160,7 +160,7 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
 
     def _pictures(self, request: PaintRequest) -> tuple[bytes, ...]:
         with picture_faults("a picture to start from"):
-            return tuple(self._blobs.get(sha256) for sha256 in request.images)
+            return tuple(self._blobs.get(sha256) for sha256 in request.pictures)
 
 
 def _store_drawing(drawn: RawDrawing, keeper: ImageKeeper) -> str:

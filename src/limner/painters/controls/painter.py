@@ -18,7 +18,7 @@ from ...exams.key import PAINTERS, VARIANTS, answer_key
 from ...store import Blobs
 from ..base import FreePainter, PainterInputs, PainterKind, Painting, PaintRequest, refuse_pictures
 
-NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped")
+NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped", "unchanged")
 SIZE = (1024, 1024)
 
 
@@ -47,6 +47,10 @@ class ControlPainter(FreePainter):
         self._key = answer_key(kind(exam.kind)) if control in VARIANTS else None
         self._partners = partners(exam) if control == "shuffled" else {}
 
+    def lacks(self, question: str) -> bool:
+        """Return False: a control that does not apply to a question says so when it is asked."""
+        return False
+
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Return the control's image; see `limner.painters.base.Painter`."""
         refuse_pictures(self, request)
@@ -72,6 +76,12 @@ class ControlPainter(FreePainter):
         if partner is None:
             raise Fault("not_applicable", "no other question has a reference to show instead")
         return Painting(await asyncio.to_thread(self._bytes, partner), notes={"reference_of": partner})
+
+    async def _unchanged(self, request: PaintRequest, calls: Calls) -> Painting:
+        if not any(request.inputs[:1]):
+            raise Fault("not_applicable", "the question comes with no picture to hand back")
+        with picture_faults("the question's picture"):
+            return Painting(await asyncio.to_thread(self._blobs.get, request.inputs[0]))
 
     async def _erased(self, request: PaintRequest, calls: Calls) -> Painting:
         from . import images
@@ -151,7 +161,7 @@ def _open_as(control: str, given: PainterInputs) -> ControlPainter:
 
 
 CONTROL = PainterKind(
-    "control/NAME", "following fixed rules: six painters whose right result is known, to examine a judge", _open
+    "control/NAME", "following fixed rules: seven painters whose right result is known, to examine a judge", _open
 )
 SAMPLE = PainterKind(
     "sample/NAME", "taking pictures shipped with a sample: its references, right or damaged", _open_sample

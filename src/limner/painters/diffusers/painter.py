@@ -12,7 +12,7 @@ from ...core.settings import PainterFacts
 from ...store import Blobs
 from ...store.records import OVERLAP
 from ...workers import Pool
-from ..base import PaintRequest
+from ..base import MAX_PICTURES, PaintRequest
 from ..batched.painter import BatchPainter
 from . import jobs, options, text_encoding, weights
 from .jobs import DrawSettings, PipelineSetup
@@ -24,7 +24,7 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
     A drawing's noise is made on the CPU from its seed, so devices and batches do not change it.
     """
 
-    edits = True
+    most_pictures = MAX_PICTURES
     reads_short = True
     packages = ("torch", "diffusers", "transformers", "accelerate")
 
@@ -60,7 +60,7 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
         width, height = self._chosen.size(request.aspect, self._facts.sizes)
         names = ("steps", "guidance", "true_cfg_scale", "negative_prompt", "max_sequence_length")
         given = {name: self.options[name] for name in names if name in self.options}
-        if request.images:
+        if request.pictures:
             given |= {"editing": True, "strength": self.options.get("strength")}
         return DrawSettings(width, height, **given)
 
@@ -82,7 +82,7 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
             body["code"] = pipeline.code
         if request.short is not None:
             body["short"] = request.short
-        return body | settings | ({"images": list(request.images)} if request.images else {})
+        return body | settings | ({"images": list(request.pictures)} if request.pictures else {})
 
     def _find(self) -> weights.Weights:
         """Return the pipeline's weights with those of its LoRAs and its custom code."""

@@ -54,7 +54,7 @@ class ChatImages(OneReplyPainter):
         }
 
     def _content(self, request: PaintRequest) -> str | list[dict[str, Any]]:
-        if not request.images:
+        if not request.pictures:
             return request.prompt
         shown = [{"type": "image_url", "image_url": {"url": picture}} for picture in self.pictures(request)]
         return [{"type": "text", "text": request.prompt}, *shown]

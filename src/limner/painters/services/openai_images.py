@@ -37,10 +37,10 @@ class OpenAIImages(OneReplyPainter):
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """Return the request body, with pictures by hash."""
         size = self.size(request)
-        unwanted = DRAWING_ONLY if request.images else EDITING_ONLY
+        unwanted = DRAWING_ONLY if request.pictures else EDITING_ONLY
         native = self.options_of(name for name in self.given if name not in {"size", *unwanted})
         body = {"model": self.model, "prompt": request.prompt, "n": 1, "size": size, **self.seed(request), **native}
-        return body | ({"image": self.pictures(request)} if request.images else {})
+        return body | ({"image": self.pictures(request)} if request.pictures else {})
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return path and body, or path and form if there are pictures."""

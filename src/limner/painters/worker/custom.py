@@ -15,12 +15,12 @@ from ...core.errors import UsageError
 from ...core.settings import PainterFacts
 from ...store import Blobs
 from ...workers import Pool
-from ..base import PaintRequest, refuse_pictures
+from ..base import MAX_PICTURES, PaintRequest, refuse_pictures
 from ..batched.jobs import open_workers
 from ..batched.painter import BatchPainter
 from ..diffusers import options as readers
 from ..diffusers.weights import REPOSITORY, Weights, file_hash, fingerprint, hub_error
-from ..python import MAX_PICTURES, working_folder
+from ..python import working_folder
 from . import server
 from .server import ModelSetup, SizeSettings
 
@@ -52,7 +52,7 @@ class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
         super().__init__(name, spec, blobs, readers.parse(own, spec), facts, pool)
         self._passed = {key: value for key, value in given.items() if key not in (*own, *OWN_OPTIONS)}
         self._places = _places(given.get("weights", []), spec)
-        self.edits = _flag(given.get("edits", False), spec)
+        self.most_pictures = MAX_PICTURES if _flag(given.get("edits", False), spec) else 0
         self.options = {**self._passed, **self._chosen.drawing} | ({"weights": self._places} if self._places else {})
         try:
             canonical(self.options)
@@ -66,13 +66,13 @@ class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
         return self.spec
 
     def _draw_settings(self, request: PaintRequest) -> SizeSettings:
-        refuse_pictures(self, request, MAX_PICTURES)
+        refuse_pictures(self, request)
         return SizeSettings(*self._chosen.size(request.aspect, self._facts.sizes))
 
     def _body(self, request: PaintRequest, how: Any, weights: tuple[Weights, ...]) -> dict[str, Any]:
         body = {"prompt": request.prompt, "seed": request.seed, "source": self._source, "options": self._passed}
         body |= {"weights": [each.identity for each in weights]} | asdict(how)
-        return body | ({"images": list(request.images)} if request.images else {})
+        return body | ({"images": list(request.pictures)} if request.pictures else {})
 
     def _open_pool(self, weights: tuple[Weights, ...]) -> Pool:
         here = tuple(local_path(each) for each in weights)

@@ -37,9 +37,9 @@ class Flag(Rubric):
     continent: Words
 
 
-def read(folder: Path, name: str) -> Exam[Rubric]:
+def read(folder: Path, name: str, columns: Mapping[str, str]) -> Exam[Rubric]:
     """Read flags.jsonl."""
-    return Exam(name, "flags", tuple(read_questions(folder / "flags.jsonl", Flag, questions)))
+    return Exam(name, "flags", tuple(read_questions(folder / "flags.jsonl", Flag, questions, columns=columns)))
 
 
 def questions(flag: Flag, file: Path) -> list[Question[Rubric]]:
