@@ -146,7 +146,7 @@ def fal(service: WireServer, asked: Asked) -> Answer:
     base = f"{service.root}/fal-ai/flux/requests/r1"
     urls = {"request_id": "r1", "response_url": base, "status_url": f"{base}/status", "cancel_url": f"{base}/cancel"}
     way = asked.path.partition("?")[0]
-    if asked.method == "POST" and way == "/fal-ai/flux/dev":
+    if asked.method == "POST" and way in ("/fal-ai/flux/dev", "/fal-ai/bagel"):
         return 200, {"status": "IN_QUEUE", "queue_position": 0, **urls}
     if way == "/fal-ai/flux/requests/r1/status":
         first = sum(one.path.partition("?")[0] == way for one in service.asked) == 1

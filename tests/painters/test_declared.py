@@ -279,6 +279,15 @@ def test_fal_result_is_fetched_from_response_url(store: Store) -> None:
     assert raised.value.kind == "refusal"
 
 
+def test_fal_bagel_is_sent_no_size_and_thinks_on_demand(store: Store) -> None:
+    with wire_server(described.fal) as service:
+        paint(made("fal/fal-ai/bagel", known(service), store), store, seed=3)
+        paint(made("fal/fal-ai/bagel", known(service), store, {"use_thought": True}), store, seed=3)
+        plain, thinking = service.sent()
+    assert plain == {"prompt": "A leaf.", "seed": 3}
+    assert thinking == {**plain, "use_thought": True}
+
+
 def test_unreported_rewriting_by_service_is_noted_on_drawing(store: Store) -> None:
     with wire_server(described.fal) as service:
         settings = known(service).model_copy(update={"rewrites": {"fal": {"*": RewriteSwitch(always=True)}}})

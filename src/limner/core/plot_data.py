@@ -155,16 +155,17 @@ class Bin:
 
 @dataclass(frozen=True)
 class Bands:
-    """Bins for each painter and score, and the individual drawings as (size, value).
+    """Bins for each painter and score.
 
     Attributes:
+        sizes: The size of each drawing's question, by painter.
         label: The meaning of a question's size.
     """
 
     rows: tuple[str, ...]
     scores: tuple[str, ...]
     bins: tuple[tuple[tuple[Bin, ...], ...], ...]
-    drawings: tuple[tuple[tuple[tuple[int, float], ...], ...], ...]
+    sizes: tuple[tuple[int, ...], ...]
     caption: str
     label: str
 

@@ -242,7 +242,7 @@ class PrintedNumbers(StrictModel):
     Attributes:
         file: A file in the paper folder: ``published``, or one with ``breakdown,category`` and a count or share.
         column: The column with the number.
-        share: Whether it is a percentage rather than a count.
+        share: Whether it is a percentage rather than a count; `whole` is what it is a percentage of.
         names: The paper's word for a category -> the tag's value, if they differ in more than case and blanks.
     """
 
@@ -252,14 +252,16 @@ class PrintedNumbers(StrictModel):
     metric: str | None = None
     column: str = "count"
     share: bool = False
+    whole: float | None = None
     names: dict[str, str] = Field(default_factory=dict)
 
 
 class StatisticPart(StrictModel):
-    """A statistic of one question, written as in ``tables.toml``, with its title in the plot."""
+    """A statistic of one question, written as in ``tables.toml``, its title in the plot, and its published metric."""
 
     title: str
     statistic: str
+    metric: str | None = None
 
 
 class DataPanel(StrictModel):
@@ -275,6 +277,8 @@ class DataPanel(StrictModel):
         by: A second tag, for the columns of a map, the parts of bars, or the groups of words.
         within: A tag by which the rows are grouped.
         subset: The named list of questions to which the panel is limited.
+        training: Whether it is about the samples of the training part of a build in the store; without one, it shows
+            the paper's numbers alone.
         parts: The statistics that are stacked.
         terms: A term's name -> its words, in lower case.
         top: The maximum number of rows, or of words per group.
@@ -290,6 +294,7 @@ class DataPanel(StrictModel):
     by: str | None = None
     within: str | None = None
     subset: str | None = None
+    training: bool = False
     statistic: str | None = None
     parts: tuple[StatisticPart, ...] = ()
     terms: dict[str, tuple[str, ...]] = Field(default_factory=dict)

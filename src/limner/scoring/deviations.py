@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core.evaluator import Evaluator, without_options
+from ..core.evaluator import Evaluator, label, row_name, without_options
 from ..exams import Kind, preset_painter_args
 from ..exams.released import RELEASE, is_shipped, release_of
 from ..painters.diffusers.options import ALIASES
@@ -72,6 +72,22 @@ def _fitting(paper: Sequence[Preset], group: Group) -> Sequence[Preset]:
 def drawn_elsewhere(group: Group) -> bool:
     """Return whether a group's drawings were imported or are finished pictures of a folder."""
     return group.entries[0].drawing.origin == "import" or _starts(group, ELSEWHERE)
+
+
+def row_names(kind: Kind[Any], groups: Sequence[Group]) -> dict[str, str]:
+    """Return the groups' names without options that the paper's presets set, by full name; no two become equal."""
+    short = {group.name: row_name(_without_preset(kind, group), group.strategy) for group in groups}
+    counts = Counter(short.values())
+    return {name: word if counts[word] == 1 else name for name, word in short.items()}
+
+
+def _without_preset(kind: Kind[Any], group: Group) -> str:
+    drawing, rest = group.entries[0].drawing, []
+    for preset in _paper(kind):
+        usual = preset_painter_args(preset, drawing.painter, drawing.spec) | preset.get("draw_options", {})
+        usual = {ALIASES.get(name, name): value for name, value in usual.items()}
+        rest.append({k: v for k, v in drawing.options.items() if (ALIASES.get(k, k), v) not in usual.items()})
+    return label(drawing.painter, min(rest, key=len, default=drawing.options))
 
 
 def _starts(group: Group, words: Sequence[str]) -> bool:

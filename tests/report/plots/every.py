@@ -44,7 +44,7 @@ EXAMS = {
     "failures": "mmmg", "cost": "genexam", "judges": "genexam", "by-judge": "genexam", "people": "mmmg",
     "drawings": "genexam", "atoms": "fepbench", "if-re": "fepbench", "panels": "fepbench", "regimes": "fepbench",
     "logic-aesthetics": "aibench", "regions": "mmmg", "dispersion": "fepbench", "correlations": "fepbench",
-    "checklist": "worldgenbench",
+    "checklist": "worldgenbench", "graphs": "mmmg",
 }  # fmt: skip
 """Plot -> an exam that has it. The plot of data has no painters: it is drawn for every exam."""
 FURTHER = (("drawings", "fepbench"), ("people", "aibench"), ("levels", "aibench"), ("failures", "genexam"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
@@ -77,6 +79,47 @@ def test_mmmg_shows_levels_disciplines_and_graph_sizes() -> None:
     assert by_level.means[2] == pytest.approx(sum(sizes) / len(sizes))
     rows = [row for row in paper.rows("mmmg") if (row["table"], row["metric"]) == ("Table 3", "Avg Entities")]
     assert by_level.printed == tuple(float(row["value"]) for row in rows)
+
+
+def test_training_part_is_the_papers_or_a_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = ["Preschool", "Primary", "Secondary", "High School", "Undergraduate", "PhD"]
+    numbers = {
+        (row["metric"], row["category"]): float(row["value"]) for row in paper.rows("mmmg") if row["table"] == "Table 4"
+    }
+    found = sheet("sample/mmmg")
+    counts, graphs = titled(found, "Training samples by level"), titled(found, "Graphs of training samples")
+    assert counts.title.endswith("the paper's numbers")
+    assert [value for (value,) in counts.values] == pytest.approx(
+        [160 * numbers["Data Ratio", each] for each in levels]
+    )
+    wanted = [tuple(numbers[metric, each] for metric in ("Avg Entities", "Avg Dependencies")) for each in levels]
+    assert graphs.values == tuple(wanted)
+
+    whole = exams.read(exams.resolve("sample/mmmg"))
+    build = replace(whole, name="school", questions=whole.questions[:4])
+    monkeypatch.setattr("limner.report.plots.data_set._training", lambda *_: build)
+    found = sheet("sample/mmmg")
+    counts, graphs = titled(found, "Training samples by level"), titled(found, "Graphs of training samples")
+    assert counts.title == "Training samples by level in build school, as Figure 3"
+    assert sum(value for (value,) in counts.values) == 4
+    first = [one for one in build.questions if one.tags["level"] == graphs.rows[0]]
+    assert graphs.values[0] == pytest.approx((
+        mean(len(one.rubric.elements) for one in first), mean(len(one.rubric.dependencies) for one in first)
+    ))  # fmt: skip
+    assert graphs.printed[0] == pytest.approx(sum(wanted[0]))
+
+
+def test_all_panels_of_ten_disciplines_fit_on_a_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    source = exams.resolve("sample/mmmg")
+    whole = exams.read(source)
+    names = [f"discipline {n}" for n in range(10)]
+    questions = tuple(
+        replace(one, tags={**one.tags, "discipline": names[n % 10]}) for n, one in enumerate(whole.questions)
+    )
+    ten = replace(whole, questions=questions)
+    monkeypatch.setattr("limner.report.plots.data_set.load_exam_or_data", lambda *_: (source, ten))
+    plot("data", ["sample/mmmg"], tmp_path / "data.svg", PlotChoice(store=NOWHERE))
 
 
 def test_fepbench_shows_figure_1c_and_table_5() -> None:

@@ -10,11 +10,15 @@ import pytest
 
 from limner.core import plot_data
 from limner.core.errors import UsageError
+from limner.core.plot_data import Bands, Bin
 from limner.exams.aibench import analysis as aibench
 from limner.exams.fepbench import analysis as fepbench
 from limner.exams.mmmg import analysis as mmmg
 from limner.report.plots import load_plots
+from limner.report.plots.graphs import graphs
+from limner.report.plots.multiples import DENSITY_TALL, bands
 from limner.report.plots.source import PlotChoice, StoreSource, load_source
+from limner.report.plots.style import compose, look
 from limner.scoring import Entry
 from limner.store import Store
 from tests.report.tables import synthetic
@@ -47,7 +51,18 @@ def test_atoms_have_bins_with_quartiles(source: Sources) -> None:
                 assert (bin_.q1, bin_.q3) == pytest.approx((first, third))
         abstained = any(entry.scores["if"] is None for entry in entries)
         assert sum(bin_.n for bin_ in frame.bins[place][0]) == (0 if abstained else len(entries))
-        assert len(frame.drawings[place][0]) == sum(e.scores["if"] is not None for e in entries)
+        assert sorted(frame.sizes[place]) == sorted(entry.question.rubric.count for entry in entries)
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_atoms_show_density_of_sizes() -> None:
+    bins = tuple(((Bin((4, 6), 3, 0.5, 0.4, 0.6),),) * 3)
+    frame = Bands(("a", "b"), ("if", "re", "sp"), (bins, bins), ((4, 4, 4, 6), (5, 6, 6, 6)), "made up", "atoms")
+    with look():
+        figure = compose([bands(frame, "double")], "double")
+    heights = [[patch.get_data().values.tolist() for patch in axes.patches] for axes in figure.axes]
+    most = DENSITY_TALL
+    assert heights == [[[most, 0, pytest.approx(most / 3)]], [[0, pytest.approx(most / 3), most]]]
 
 
 def test_if_re_plots_means_of_three_scores(source: Sources) -> None:
@@ -104,6 +119,26 @@ def test_mmmg_failures_are_drawings_with_low_scores(source: Sources) -> None:
     low = [e.scores for e in inside(found, "BAGEL") if (e.scores["mmmg_release"] or 0) <= 0.5]
     assert grid.notes[row] == f"{len(low)} of {len(inside(found, 'BAGEL'))}"
     assert grid.cells[row][1].value == pytest.approx(mean((s["entity_recall"] or 0) <= 0.3 for s in low))
+
+
+def test_graphs_show_what_each_painter_drew_of_the_reference(source: Sources) -> None:
+    found = source("mmmg")
+    frame = graphs(found)
+    rows = {row.name: row for row in frame.rows}
+    question = found.rows[0][0].question
+    assert frame.title == question.id
+    assert [name for _, name in frame.entities] == list(question.rubric.elements)
+    assert [name for _, name in frame.dependencies] == list(question.rubric.dependencies)
+    for name in found.names:
+        (entry,) = [entry for entry in inside(found, name) if entry.question.id == question.id]
+        assert rows[name].shown == {m.criterion: None if m.value is None else m.value > 0 for m in entry.marks}
+        assert len(rows[name].shown) == len(frame.entities) + len(frame.dependencies)
+        assert rows[name].words[-1] == f"regions {entry.evidence['regions']['value']:g}"
+        assert len(rows[name].words) == 8
+    nodes = [entity for node in frame.layout["nodes"] for entity in node["entities"]]
+    assert sorted(nodes) == list(range(len(frame.entities)))
+    with pytest.raises(UsageError, match="its questions have no graphs; `limner plot drawings` shows the drawings"):
+        graphs(source("fepbench"))
 
 
 def test_aesthetics_is_plotted_against_logic(source: Sources) -> None:

@@ -77,10 +77,10 @@ def banded(rows: tuple[str, ...], n: int) -> Bands:
         middles = [0.2 + value(row + m, place) / 200 for m in range(3)]
         return tuple(Bin((10 * m, 10 * m + 9), n, at, at - 0.1, at + 0.1) for m, at in enumerate(middles))
 
-    dots = tuple((10 * m, value(m, 1) / 100) for m in range(n))
+    sizes = tuple(int(10 + value(m, 1)) for m in range(n))
     found = tuple(tuple(bins(row, place) for place in range(3)) for row in range(len(rows)))
     scores = ("if", "re", "sp")
-    return Bands(rows, scores, found, tuple((dots,) * 3 for _ in rows), CAPTION.format(n), "atoms of a question")
+    return Bands(rows, scores, found, (sizes,) * len(rows), CAPTION.format(n), "atoms of a question")
 
 
 GOLDENS: dict[str, Callable[[], Sketch]] = {

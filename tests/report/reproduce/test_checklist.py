@@ -9,7 +9,7 @@ import pytest
 
 from limner.core.errors import UsageError
 from limner.report.reproduce import Reproduction, make_checklist
-from limner.report.reproduce.document import money
+from limner.report.reproduce.document import checklist_tables, money
 from limner.store import Store
 from tests.cli.invoke import limner
 
@@ -120,3 +120,16 @@ def test_invalid_arguments_are_usage_errors(words: tuple[str, ...], message: str
 def test_unknown_exam_is_usage_error(tmp_path: Path) -> None:
     output = limner("reproduce", "nothing", code=2).err
     assert "nothing" in output
+
+
+def test_lists_of_steps_name_the_paper_s_judges(store: Store) -> None:
+    asked = Reproduction("sample/genexam", painters=("GPT-Image-1=control/text",), items=("Table 4",))
+    checklist = make_checklist(asked, store)
+    to_run, lacking = (
+        [(row.label, *(cell.text for cell in row.cells)) for sheet in table.sheets for row in sheet.rows()]
+        for table in checklist_tables(checklist)[1:]
+    )
+    judges = [judge for _, judge, *_ in (*to_run, *lacking)]
+    assert len(judges) == len(set(judges)) > 15
+    (why,) = [row for row in lacking if "Intern-S1 (241B, thinking) / Img" in row]
+    assert "no service offers it" in why[-1]

@@ -40,7 +40,7 @@ def test_seven_painters_are_shown_for_each_level_and_discipline() -> None:
     assert figures.rows == (
         "GPT-4o", "FLUX-Reason (R1)", "HiDream-I1-Full", "FLUX.1-[pro]", "Ideogram V2", "Infinity-8B", "SEED-X",
     )  # fmt: skip
-    assert figures.plots == (PaperPlot(plot="drawings", each="level_discipline"),)
+    assert figures.plots == (PaperPlot(plot="graphs", each="level_discipline"),)
     whole = exam("mmmg")
     cells = {question.tags["level_discipline"] for question in whole.questions}
     assert len(shown_questions(figures, whole)) == len(cells)

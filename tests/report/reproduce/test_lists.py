@@ -100,8 +100,23 @@ def test_row_options_are_accepted_by_their_painters(kind: str, store: Store) -> 
     presets = exams.kind(kind).all_presets
     finder = row_finder(listing, [], (), known, presets, judge=None, judges={}, helpers={})
     rows = [finder.find(name) for name, row in listing.rows.items() if row.painter_args and not row.requires]
-    assert all(open_service(row.spec, known, store.blobs, row.painter_args).rewrites for row in rows)
-    assert {row.name for row in rows} == REWRITTEN.get(kind, set())
+    painters = {row.name: open_service(row.spec, known, store.blobs, row.painter_args) for row in rows}
+    assert {name for name, painter in painters.items() if painter.rewrites} == REWRITTEN.get(kind, set())
+    thinking = {name for name, painter in painters.items() if painter.options.get("use_thought")}
+    assert thinking == ({"BAGEL (thinking)"} if kind == "genexam" else set())
+    assert len(painters) == len(thinking | REWRITTEN.get(kind, set()))
+
+
+def test_models_that_a_service_offers_are_not_called_unavailable() -> None:
+    known = settings.load()
+    offered = {name: spec for spec, facts in known.models.items() for name in facts.paper_names}
+    for name in ("BAGEL", "OmniGen2", "HunyuanImage-3.0"):
+        assert offered[name].startswith("fal/")
+        assert known.painters[offered[name]].image_bound
+    listing = paper_list("genexam")
+    presets = exams.kind("genexam").all_presets
+    row = row_finder(listing, [], (), known, presets, judge=None, judges={}, helpers={}).find("BAGEL (thinking)")
+    assert (row.spec, row.cannot) == ("fal/fal-ai/bagel", None)
 
 
 def test_item_needs_title_and_layout_plots_or_reason() -> None:

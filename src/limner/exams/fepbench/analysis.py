@@ -149,21 +149,16 @@ def atoms(source: PlotSource) -> Bands:
     Raises:
         UsageError: The judge's marks determine none of the scores.
     """
-    bins, drawings = [], []
+    bins = []
     for rows in source.rows:
         groups: list[dict[str, Any]] = source.protocol.analyses(rows)["complexity"]
         bins.append(tuple(() if has_abstentions(rows, name) else _bins(groups, name) for name in SCORES))
-        drawings.append(
-            tuple(
-                tuple((row.question.rubric.count, value) for row in rows if (value := row.scores.get(name)) is not None)
-                for name in SCORES
-            )
-        )
     if not any(row for painter in bins for row in painter):
         raise UsageError(f"{source.exam}: this judge decides none of if, re, sp; mark with a model, not with ocr")
     count = sum(any(has_abstentions(rows, name) for name in SCORES) for rows in source.rows)
     caption = source.caption + (f" · {count} without lines: the judge abstained" if count else "")
-    return Bands(source.names, SCORES, tuple(bins), tuple(drawings), caption, "semantic atoms of a question")
+    sizes = tuple(tuple(row.question.rubric.count for row in rows) for rows in source.rows)
+    return Bands(source.names, SCORES, tuple(bins), sizes, caption, "semantic atoms of a question")
 
 
 def _bins(groups: Sequence[Mapping[str, Any]], name: str) -> tuple[Bin, ...]:

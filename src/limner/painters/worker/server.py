@@ -83,7 +83,7 @@ def _draw_batch(draw: DrawBatch, batch: NumberedItems, size: DrawSize, device: s
         raise WorkerUnfit(f"the model returned {len(drawn)} images for {len(batch)} items; expected one for each")
     for (place, _), each in zip(batch, drawn, strict=True):
         if isinstance(each, Fault):
-            yield DrawFailure(place, each.kind, str(each))
+            yield DrawFailure(place, each.kind, each.detail)
         else:
             image = _to_image(each)
             yield RawDrawing(place, image.size, image.tobytes(), {"device": device, "batch": len(batch)})

@@ -19,8 +19,10 @@ from ...core.exam import Exam
 from ...core.protocol import Protocol, Reading
 from ...core.settings import PainterFacts, Settings
 from ...exams import each, paper
+from ...painters.diffusers.options import ALIASES
 from ...scoring import Comparable, Group, Standing, comparable, comparables, standings
 from ...scoring.compare.everyone import call_seconds
+from ...scoring.deviations import drawn_elsewhere, row_names
 from ...scoring.groups import checked_on, find_groups
 from ...store import Store
 from ...store.records import load_exam
@@ -28,16 +30,21 @@ from ...store.schema import exams as stored_exams
 from .agreements import Agreements, agreements
 from .schema import AGREEING
 
+NOT_SET = "not set"
+"""The value of an option that the painter was not given."""
+
 
 @dataclass(frozen=True)
 class PainterResult:
     """The result of one painter with one strategy under one evaluator.
 
     Attributes:
+        name: The painter's name without options that the paper's presets set, with its strategy if it has one.
         group: All its drawings, including those of questions that the scores leave out.
         scores: Its standings over all questions (key None) and over named subsets.
     """
 
+    name: str
     group: Group
     facts: PainterFacts
     scores: Mapping[str | None, Standing]
@@ -46,11 +53,6 @@ class PainterResult:
     def evaluator(self) -> Evaluator:
         """The evaluator that marked the drawings."""
         return self.group.evaluator
-
-    @property
-    def name(self) -> str:
-        """The painter's name, with the strategy if it is not the direct one."""
-        return self.group.name
 
     @property
     def spec(self) -> str:
@@ -64,6 +66,19 @@ class PainterResult:
             (d.width, d.height) for d in (entry.drawing for entry in self.group.entries) if d.width and d.height
         )
         return "x".join(map(str, sizes.most_common(1)[0][0])) if sizes else None
+
+    def setting(self, name: str) -> str | None:
+        """Return the sizes, or the value of an option, with which it drew; None if it drew elsewhere."""
+        drawings = [entry.drawing for entry in self.group.entries]
+        if name == "size":
+            sides = sorted({(d.width != d.height, -d.width, d.height) for d in drawings if d.width and d.height})
+            return " / ".join(f"{-width}x{height}" for _, width, height in sides) or None
+        if drawn_elsewhere(self.group):
+            return None
+        aliases = {*ALIASES.items(), *((own, word) for word, own in self.facts.option_names.items())}
+        names = {name, *(alias for alias, word in aliases if word == name)}
+        values = [str(value) for option, value in drawings[0].options.items() if option in names]
+        return values[0] if values else NOT_SET
 
 
 @dataclass(frozen=True)
@@ -182,7 +197,7 @@ def load_holdings(
         sides = [comparable(groups, protocol, chosen)] if groups else []
     else:
         sides = comparables(groups, protocol, chosen)
-    known_settings, own = settings.load(), []
+    known_settings, own, names = settings.load(), [], row_names(exams.kind(kind), groups)
     for side in sides:
         for group in sorted(side.everyone, key=lambda group: (group.painter, group.strategy, group.evaluator.name)):
             ids = {entry.question.id for entry in side.basis(group)}
@@ -194,7 +209,9 @@ def load_holdings(
                 for part, some in parts.items()
                 if rows == "painters"
             }
-            own.append(PainterResult(group, facts_of(group.painter, group.spec, known_settings), numbers))
+            own.append(
+                PainterResult(names[group.name], group, facts_of(group.painter, group.spec, known_settings), numbers)
+            )
     took = call_seconds(store, groups) if rows == "judges" else {}
     return replace(held, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
 

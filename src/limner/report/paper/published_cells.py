@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.errors import DataError
 from ...exams.paper import BOARD, ReleaseBoard, rows, rules
-from ..tables.model import Cell, RowBlock, TableRow
+from ..tables.model import MISSING, Cell, RowBlock, TableRow
 from .schema import Board, ColumnSpec, Layout, RowGroup, Section
 
 KEYS: dict[str, tuple[str, ...]] = {
@@ -80,7 +80,8 @@ def _rows(
     rows = []
     for key, body in bodies.items():
         cells = tuple(_cell(spec, body, layout) for spec in specs)
-        if all(cell.value is None for cell in cells):
+        if all(cell.text == MISSING or (cell.value is None and not spec.figure.drawn)
+               for cell, spec in zip(cells, specs, strict=True)):  # fmt: skip
             continue  # It belongs to another section.
         label = _label(layout, body[0]) or (key[0] if key else layout.paper.cite)
         about = {"model": key[0]} if layout.rows in ("painters", "rated") else {}
@@ -129,4 +130,4 @@ def _cell(spec: ColumnSpec, body: Sequence[Row], layout: Layout) -> Cell:
     if not hits:
         return Cell(published=True)
     shown = str(hits[0]["value"])
-    return Cell(figure.words.get(shown, shown), float(shown), published=True)
+    return Cell(figure.words.get(shown, shown), None if figure.plain else float(shown), published=True)

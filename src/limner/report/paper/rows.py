@@ -15,7 +15,7 @@ from ...scoring import Numbers
 from ...scoring.deviations import of_drawings, of_marks, of_number
 from ...scoring.standings import costs
 from ...store.markings import Marking
-from ..tables.model import Cell, Column, TableRow, interval_cell, score_cell
+from ..tables.model import MISSING, Cell, Column, TableRow, interval_cell, score_cell
 from .agreements import Agreements, agreement_rows
 from .holdings import Holdings, PainterResult, shown
 from .schema import AGREEING, COUNTED, JUDGES, ColumnSpec, Layout
@@ -45,11 +45,10 @@ class StoreRows:
         return sorted({own.evaluator.name for own in self.held.rows}) if self.held else []
 
     def make(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
-        """Return the rows, the best first or painter by painter; rows about people only if people took part."""
+        """Return the rows, the best first or painter by painter; without scores, only rows that show something."""
+        scoreless = self.layout.about_people or all(spec.figure.plain for spec in specs)
         rows = self._made(specs)
-        return [
-            row for row in rows if not self.layout.about_people or any(cell.value is not None for cell in row[1].cells)
-        ]
+        return [row for row in rows if not scoreless or any(cell.text != MISSING for cell in row[1].cells)]
 
     def _made(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
         held = self.held
@@ -148,7 +147,7 @@ def painter_cell(
     """Return a painter's cell; `others` are the painter's rows, one for each judge."""
     figure = spec.figure
     if figure.agreement is not None:
-        return agreement.cell(own.evaluator.name, spec, own.name) if agreement else Cell()
+        return agreement.cell(own.evaluator.name, spec, own.group.name) if agreement else Cell()
     if spec.value.judge is not None:
         under = [row for row in others if row.evaluator.name == spec.value.judge]
         return _score(under[0], spec) if under else Cell()
@@ -157,6 +156,9 @@ def painter_cell(
     if figure.fact is not None:
         fact = shown(own.facts, figure.fact) or (own.size if figure.fact == "resolution" else None)
         return Cell(figure.words.get(fact, fact)) if fact else Cell()
+    if figure.drawn is not None:
+        setting = own.setting(figure.drawn)
+        return Cell() if setting is None else Cell(figure.words.get(setting, setting))
     if figure.mean is not None:
         return _number(_mean([own], figure.mean), spec)
     return Cell()

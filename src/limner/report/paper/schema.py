@@ -35,13 +35,14 @@ class Figure(StrictModel):
         score: A score of the exam, over all questions or over those with the value.
         fact: A fact about the painter.
         option: An option with which the judge was asked.
+        drawn: A setting with which the painter drew.
         mean: The quantity whose mean over the row's drawings or markings is shown.
         measure: A statistic of the stored exam; see `limner.report.paper.rows`.
         agreement: A measure of the evaluator's agreement with people; see `limner.report.paper.agreements`.
         rated: The scales or metrics whose mean for the painter is shown; the first one with ratings is used.
         place: Whether to show the painter's rank by the mean of `rated`, the lowest first, instead of the mean.
         where: The tags of the questions over which a measure is computed.
-        words: The words to show in place of certain facts, options or published figures.
+        words: The words to show in place of certain facts, options, settings or published figures.
         digits: The decimals of computed numbers; published figures keep theirs.
         scale: The factor by which computed numbers are multiplied.
         better: Whether high or low numbers are better; ``none`` if they are not ranked.
@@ -56,6 +57,7 @@ class Figure(StrictModel):
     score: str | None = None
     fact: Literal["access", "kind", "parameters", "resolution"] | None = None
     option: str | None = None
+    drawn: Literal["size", "steps", "guidance", "negative_prompt"] | None = None
     mean: Literal["drawing cost", "marking cost", "marking seconds"] | None = None
     measure: str | None = None
     agreement: str | None = None
@@ -69,7 +71,7 @@ class Figure(StrictModel):
 
     @model_validator(mode="after")
     def _one_source(self) -> Figure:
-        sources = ("score", "fact", "option", "mean", "measure", "agreement", "rated")
+        sources = ("score", "fact", "option", "drawn", "mean", "measure", "agreement", "rated")
         computed = [name for name in sources if getattr(self, name) not in (None, ())]
         printed = [name for name in ("metric", "column", "noted") if getattr(self, name) is not None]
         for names in (computed, printed):
@@ -82,7 +84,8 @@ class Figure(StrictModel):
     @property
     def plain(self) -> bool:
         """Whether it shows words instead of a number that can be ranked."""
-        return bool(self.column or self.noted or self.option or (self.fact and self.metric is None))
+        fact = self.fact is not None and (self.metric is None or self.fact != "parameters")
+        return bool(self.column or self.noted or self.option or self.drawn or fact)
 
 
 class Value(StrictModel):

@@ -17,6 +17,7 @@ from .data_panels import data
 from .data_set import data_sheet
 from .galleries import drawings, gallery
 from .gaps import gap_bars, question_gaps
+from .graphs import graph_rows, graphs
 from .maps import by_judge, differences, judges, matrices, raters, scores
 from .multiples import alignment, bands, people, profiles
 from .points import cost, dispersion, pairs, points
@@ -62,6 +63,11 @@ class PlotKind:
     def only(self) -> str | None:
         """The kinds of exam it is for; None for all."""
         return None if self.usual else ", ".join(self.own)
+
+    @property
+    def of_question(self) -> bool:
+        """Whether it shows drawings of a single question."""
+        return self.draw in (gallery, graph_rows)
 
     def frame(self, exam: str, choice: PlotChoice) -> Any:
         """Return the plot's numbers, from an exam in a store."""
@@ -120,6 +126,7 @@ USUAL = (
     PlotKind("people", "every judge and metric against people, painter by painter", alignment, people, compared=True),
     PlotKind("data", "what the exam's data set looks like, as its paper shows it", data, data_sheet, compared=True),
     PlotKind("drawings", "one question as every painter drew it", gallery, drawings),
+    PlotKind("graphs", "one question's graph as every painter drew it", graph_rows, graphs),
 )
 """The plots that every exam has."""
 

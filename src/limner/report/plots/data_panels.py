@@ -97,9 +97,9 @@ def _height(panel: Panel, room: float, width: str) -> float:
     if isinstance(panel, QuartilePanel):
         return HEAD + 0.3 + title + named_rows(panel.rows, NAMES, ROW).height
     if isinstance(panel, MapPanel):
-        return HEAD + 0.3 + title + max(0.15, lines_of(whole(panel.rows, NAMES)) * LINE + 0.03) * len(panel.rows)
+        return HEAD + 0.3 + title + max(0.14, lines_of(whole(panel.rows, NAMES)) * LINE + 0.03) * len(panel.rows)
     if isinstance(panel, HistogramPanel):
-        return HEAD + 1.1 + title
+        return HEAD + 1.0 + title
     down, _, inner = _cloud_grid(panel, room)
     tall = max(sum(size for size, _ in _flow(words, inner)) for _, words in panel.groups)
     return HEAD + title + down * (tall + 0.22)

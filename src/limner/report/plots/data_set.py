@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from ... import exams
-from ...core.errors import UsageError
+from ...core.errors import StoreError, UsageError
 from ...core.exam import Exam, Question
 from ...core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel, plain_tag
 from ...exams import Kind, paper
 from ...exams.paper import DataPanel, PrintedNumbers, data_panels
 from ...running.setup import load_exam_or_data
+from ...store.store import using_store
+from ..paper.holdings import training_in
 from ..paper.rows import measure, question_statistics
 from .source import PlotChoice
 
@@ -42,9 +45,8 @@ def data_sheet(exam: str, choice: PlotChoice) -> DataSheet:
     described = data_panels(kind.name)
     if described is None:
         raise UsageError(f"{kind.name} does not describe its data set; `limner exam check` counts its tags")
-    panels = [
-        panel for described_panel in described.panels if (panel := _panel(described_panel, whole, kind)) is not None
-    ]
+    trained = _training(choice, kind) if any(panel.training for panel in described.panels) else None
+    panels = [panel for each in described.panels if (panel := _panel(each, whole, kind, trained)) is not None]
     if not panels:
         raise UsageError(f"{named.name}: none of its questions has what {kind.name} shows of its data set")
     clusters = len({kind.protocol.cluster(question) for question in whole.questions})
@@ -57,8 +59,18 @@ def data_sheet(exam: str, choice: PlotChoice) -> DataSheet:
     return DataSheet(tuple(panels), " · ".join(parts))
 
 
-def _panel(panel: DataPanel, exam: Exam[Any], kind: Kind[Any]) -> Panel | None:
+def _training(choice: PlotChoice, kind: Kind[Any]) -> Exam[Any] | None:
+    with suppress(StoreError, UsageError), using_store(choice.store) as store:
+        return training_in(store, kind.name, None)
+    return None
+
+
+def _panel(panel: DataPanel, exam: Exam[Any], kind: Kind[Any], training: Exam[Any] | None) -> Panel | None:
     """Return the panel with its numbers; None if no question has them."""
+    if panel.training and training is None:
+        return _printed_alone(panel, exam.questions, kind)
+    if panel.training and training is not None:
+        exam, panel = training, panel.model_copy(update={"title": f"{panel.title} in build {training.name}"})
     inside = [
         question
         for question in exam.questions
@@ -66,6 +78,18 @@ def _panel(panel: DataPanel, exam: Exam[Any], kind: Kind[Any]) -> Panel | None:
     ]
     inside = [question for question in inside if panel.tag is None or panel.tag in question.tags]
     return FILLED[panel.show](panel, inside, kind) if inside else None
+
+
+def _printed_alone(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel | None:
+    """Return the paper's numbers as bars, in the order of the exam's categories."""
+    printed = _printed_parts(panel, kind, panel.published.whole if panel.published else None)
+    rows = [(label, numbers) for label in _values(questions, panel.tag or "", kind) if (numbers := printed(label))]
+    if not rows:
+        return None
+    names, values = tuple(plain_tag(label) for label, _ in rows), tuple(numbers for _, numbers in rows)
+    parts, empty = tuple(part.title for part in panel.parts) or ("",), ("",) * len(rows)
+    title = f"{_title(panel)}: the paper's numbers"
+    return BarPanel(title, names, empty, parts, values, tuple(map(sum, values)), panel.unit, panel.wide)
 
 
 def _title(panel: DataPanel) -> str:
@@ -126,6 +150,19 @@ def _printed(where: PrintedNumbers | None, kind: Kind[Any], whole: float | None)
     return lambda value: None if (number := numbers.get(_bare(value))) is None else number * by
 
 
+def _printed_parts(panel: DataPanel, kind: Kind[Any], whole: float | None) -> Callable[[str], tuple[float, ...] | None]:
+    """Return a function from a tag's value to the paper's number of each part, or to the one that it prints."""
+    where = panel.published or PrintedNumbers()
+    metrics: list[str | None] = [part.metric for part in panel.parts if part.metric]
+    parts = [_printed(where.model_copy(update={"metric": metric}), kind, whole) for metric in metrics or [where.metric]]
+
+    def numbers(value: str) -> tuple[float, ...] | None:
+        known = tuple(number for part in parts if (number := part(value)) is not None)
+        return known if len(known) == len(parts) else None
+
+    return numbers
+
+
 def _bare(word: str) -> str:
     return re.sub(r"[^a-z0-9]+", "", word.casefold().replace("&", "and"))
 
@@ -149,8 +186,9 @@ def _means(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
     )
     labels, groups = tuple(plain_tag(value) for _, value, _ in rows), tuple(plain_tag(group) for group, _, _ in rows)
     parts = tuple(part.title for part in panel.parts)
-    printed = _printed(panel.published, kind, None)
-    published = tuple(printed(f"{group}{value}") for group, value, _ in rows)
+    printed = _printed_parts(panel, kind, None)
+    numbers = [printed(f"{group}{value}") for group, value, _ in rows]
+    published = tuple(None if each is None else sum(each) for each in numbers)
     return BarPanel(_title(panel), labels, groups, parts, values, published, panel.unit, panel.wide)
 
 

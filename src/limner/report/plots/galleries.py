@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UsageError
+from ...core.exam import Question
 from ...core.images import BadImage, decode
 from ...core.plot_data import Gallery, Tile
 from ...core.protocol import Row
@@ -30,20 +31,30 @@ def drawings(source: StoreSource) -> Gallery:
     Raises:
         UsageError: The question is not among those on which painters are compared.
     """
-    questions = {row.question.id: None for rows in source.rows for row in rows}
-    wanted = source.wanted or next(iter(questions))
-    if wanted not in questions:
-        some = ", ".join(list(questions)[:5])
-        raise UsageError(f"--question {wanted}: {source.exam} has no such question with scores; available: {some}")
-    images = source.pictures([wanted])
-    rows = [next((row for row in rows if row.question.id == wanted), None) for rows in source.rows]
+    question, rows = one_question(source)
+    wanted, images = question.id, source.pictures([question.id])
     tiles = [Tile(images[0][wanted])] if images[0] else []
-    tiles += [Tile(images[n + 1].get(wanted), _describe_scores(source, row)) for n, row in enumerate(rows)]
+    tiles += [Tile(images[n + 1].get(wanted), describe_scores(source, row)) for n, row in enumerate(rows)]
     columns = (*(["reference"] if images[0] else []), *source.names)
     return Gallery(("",), columns, (tuple(tiles),), wanted, source.caption)
 
 
-def _describe_scores(source: StoreSource, row: Row | None) -> tuple[str, ...]:
+def one_question(source: StoreSource) -> tuple[Question[Any], list[Row | None]]:
+    """Return the requested question, by default the first, and each painter's row of it.
+
+    Raises:
+        UsageError: The question is not among those on which painters are compared.
+    """
+    questions = {row.question.id: row.question for rows in source.rows for row in rows}
+    wanted = source.wanted or next(iter(questions))
+    if wanted not in questions:
+        some = ", ".join(list(questions)[:5])
+        raise UsageError(f"--question {wanted}: {source.exam} has no such question with scores; available: {some}")
+    chosen = [next((row for row in rows if row.question.id == wanted), None) for rows in source.rows]
+    return questions[wanted], chosen
+
+
+def describe_scores(source: StoreSource, row: Row | None) -> tuple[str, ...]:
     """Return the score and the exam's dimensions, a line each."""
     if row is None:
         return ("not drawn or not marked",)
@@ -61,7 +72,7 @@ def gallery(frame: Gallery, width: str) -> Sketch:
     left = 0.2 if any(frame.rows) else 0.06
     room = (WIDTHS[width] - left - 0.06) / across - GAP
     titles = whole(frame.columns, room)
-    pictures = [[_small(tile, room) for tile in line] for line in frame.tiles]
+    pictures = [[small_picture(tile.image, room) for tile in line] for line in frame.tiles]
     lines = max(len(tile.words) for line in frame.tiles for tile in line)
     title = wrapped(frame.title, WIDTHS[width] - 0.2, NORMAL)
     places: list[_Place] = []
@@ -83,7 +94,7 @@ def gallery(frame: Gallery, width: str) -> Sketch:
             tall = place.tall if image is None else min(place.tall, room * image.height / image.width)
             box = (place.left / wide_, 1 - (place.top + tall) / high, room / wide_, tall / high)
             panel = figure.add_axes(box)
-            _show(
+            show_tile(
                 panel, image, titles[place.column] if place.row == 0 else "", [fit(w, room, SMALL) for w in tile.words]
             )
             if place.first and frame.rows[place.row]:
@@ -105,12 +116,12 @@ class _Place:
     first: bool
 
 
-def _small(tile: Tile, room: float) -> Any:
+def small_picture(data: bytes | None, room: float) -> Any:
     """Return the picture, no larger than printed; None if there is none or it cannot be read."""
-    if tile.image is None:
+    if data is None:
         return None
     try:
-        image = decode(tile.image)
+        image = decode(data)
     except BadImage:
         return None
     side = round(room * DPI)
@@ -118,7 +129,8 @@ def _small(tile: Tile, room: float) -> Any:
     return image
 
 
-def _show(panel: Any, image: Any, head: str, words: Sequence[str]) -> None:
+def show_tile(panel: Any, image: Any, head: str = "", words: Sequence[str] = ()) -> None:
+    """Draw a picture in a frame, with a title above and a few lines below."""
     panel.set_title(head, fontsize=SMALL)
     panel.set_xticks([])
     panel.set_yticks([])

@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ... import exams
 from ...core.plot_data import Bands, Grid
 from ...exams.paper import rows
@@ -46,6 +48,8 @@ NAMES = {"single": 1.0, "double": 2.3}
 """The most inches of a column's name."""
 PAD = 3.0
 """Points between a panel and its title; half of that if there are many panels."""
+DENSITY_BINS, DENSITY_TALL = 24, 0.3
+"""The most bars of a density, and the height of the highest in a panel of height 1."""
 
 
 def rectangle(count: int, most: int) -> tuple[int, int]:
@@ -156,13 +160,15 @@ def _with_count(title: str, count: int, room: float) -> str:
 
 
 def bands(frame: Bands, width: str) -> Sketch:
-    """Sketch one panel per painter: scores by the questions' size with quartiles, single drawings as dots."""
+    """Sketch one panel per painter: scores by the questions' size with quartiles, and the density of the sizes."""
+    every = [size for sizes in frame.sizes for size in sizes]
+    edges = np.linspace(min(every) - 0.5, max(every) + 0.5, min(DENSITY_BINS, max(every) - min(every) + 1) + 1)
 
     def draw_panel(panel: Any, n: int) -> None:
+        shares, _ = np.histogram(frame.sizes[n], edges)
+        panel.stairs(DENSITY_TALL * shares / shares.max(), edges, fill=True, color=PALE, lw=0, zorder=0)
         for place, bins in enumerate(frame.bins[n]):
             colour, marker = PALETTE[place], MARKERS[place]
-            dots = frame.drawings[n][place]
-            panel.plot([x for x, _ in dots], [y for _, y in dots], ".", color=colour, ms=2.2, alpha=0.4, mew=0)
             xs = [sum(each.size) / 2 for each in bins]
             panel.fill_between(
                 xs, [each.q1 for each in bins], [each.q3 for each in bins], color=colour, alpha=0.18, lw=0
@@ -181,10 +187,10 @@ def bands(frame: Bands, width: str) -> Sketch:
         ]
         figure.legend(handles=marks, loc="outside upper left", ncols=3)
 
-    label = f"{frame.label}; line: mean, band: middle half"
+    label = f"{frame.label}; line: mean, band: middle half, grey: how many drawings"
     # Many panels are less high, so that they fit on a page with a long caption.
     tall = 0.75 if len(frame.rows) <= MANY else 0.65
-    counts = [max(len(dots) for dots in each) for each in frame.drawings]
+    counts = [len(sizes) for sizes in frame.sizes]
     return _multiples(
         frame.rows, width, 0.36, (0.45, tall), draw_panel, label, frame.caption, counts, legend, "score (of 1)"
     )

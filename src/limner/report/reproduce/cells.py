@@ -103,7 +103,7 @@ class TableCounter:
         if self.limited and step is None and self.layout.rows not in COUNTED:
             return counts
         for place, (cell, column) in enumerate(zip(row.cells, columns, strict=True)):
-            if cell.text == MISSING or column.figure.plain:
+            if cell.text == MISSING or (column.figure.plain and not column.figure.drawn):
                 continue
             mine = own.cells[place] if own is not None else None
             state = row_state(step, own, mine)

@@ -268,7 +268,7 @@ def _steps(wants: ItemRequest, finder: RowFinder, exam: Exam[Any] | None) -> dic
     steps, study = {}, wants.item.people if wants.item.sampled else None
     for key, (name, judge) in wants.wants.items():
         if finder.wanted(name):
-            steps[key] = make_step(finder.find(name), finder.judge(judge) if judge else None, study, questions)
+            steps[key] = make_step(finder.find(name), finder.judge(judge) if judge else None, study, questions, judge)
     if wants.own:
         steps |= {(row.name, ""): make_step(row, questions=questions) for row in finder.mine()}
     return steps

@@ -14,7 +14,6 @@ from typing import Any
 from ... import exams
 from ...core.errors import LimnerError
 from ...core.redaction import without_keys
-from ...exams import paper
 from ...scoring.deviations import deviations
 from ...store import Store
 from ...store.store import hide_password
@@ -111,11 +110,8 @@ def _item(
     yield f"<p><strong>{escape(item.wants.title)}.</strong> {escape(state_of(item))}. {escape(written.note)}</p>"
     if written.page is not None and checklist.there:
         yield f'<p><a href="{SITE}/index.html">{escape(written.page)}</a></p>'
-    if written.categories is not None:
-        table: Table | None = categories_table(checklist, written)
-    else:
-        table = _table(checklist, item, store) if item.wants.layout else _published(checklist, written.name)
-    if table is not None:
+    if item.wants.layout is not None or written.categories is not None:
+        table = _table(checklist, item, store) if item.wants.layout else categories_table(checklist, written)
         file = f"{TABLES}/{_slug(written.name)}.html"
         (folder / file).write_text(rendered(table, "html", page=True), encoding="utf-8")
         html = fragment(table)
@@ -136,20 +132,6 @@ def _table(checklist: Checklist, item: ItemState, store: Store) -> Table:
     choice = checklist.choice(item.wants, item.steps, intervals=columns <= MAX_INTERVAL_COLUMNS)
     source = store if checklist.there and choice.which.get("judges") != [] else None
     return build(layout, source, choice, checklist.exam)
-
-
-def _published(checklist: Checklist, name: str) -> Table | None:
-    """Return the published figures of a table without a layout."""
-    rows = [row for row in paper.rows(checklist.asked.kind) if row["table"] == name]
-    if not rows:
-        return None
-    key = "model" if len({row["model"] for row in rows}) > 1 else "category"
-    heads = list(dict.fromkeys(row["metric"] for row in rows))
-    lines: dict[str, dict[str, str]] = {}
-    for row in rows:
-        lines.setdefault(row[key], {})[row["metric"]] = row["value"]
-    cells = [[line, *(values.get(head, MISSING) for head in heads)] for line, values in lines.items()]
-    return simple_table("As published", ["", *(head.replace("_", " ") for head in heads)], cells)
 
 
 def _figures(checklist: Checklist, item: ItemState, folder: Path, made: dict[tuple[Any, ...], str]) -> Iterator[str]:
@@ -227,7 +209,7 @@ def checklist_tables(checklist: Checklist) -> list[Table]:
     if checklist.runnable:
         tables.append(steps_table(checklist))
     if lacking := [step for step in checklist.steps if step.step.cannot is not None]:
-        rows = [[step.step.row.name, ", ".join(step.judges) or MISSING, step.step.cannot or ""] for step in lacking]
+        rows = [[step.step.row.name, step.judge or MISSING, step.step.cannot or ""] for step in lacking]
         heads = ["row", "judge", "why"]
         tables.append(simple_table("rows that cannot be reproduced", heads, rows, prose=["why"], names=2))
     return tables
@@ -271,7 +253,7 @@ def steps_table(checklist: Checklist) -> Table:
     rows = [
         [
             step.step.row.name,
-            ", ".join(step.judges) or MISSING,
+            step.judge or MISSING,
             count(step.to_do),
             count(step.calls),
             money(step.dollars),

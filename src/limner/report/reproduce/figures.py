@@ -40,15 +40,9 @@ class Figure:
         return (self.plot.plot, choice.by, choice.score, *choice.judges, "", *choice.painters, choice.question)
 
 
-def is_gallery(plot: PaperPlot) -> bool:
-    """Return whether a plot shows drawings of single questions."""
-    kind = find_plot(plot.plot)
-    return kind.draw.__name__ == "gallery"
-
-
 def shown_questions(item: PaperItem, exam: Exam[Any]) -> tuple[str, ...]:
     """Return the ids of the questions that a figure of drawings shows; empty for other items."""
-    if item.layout or not item.plots or not all(map(is_gallery, item.plots)):
+    if item.layout or not item.plots or not all(find_plot(plot.plot).of_question for plot in item.plots):
         return ()
     protocol = exams.kind(exam.kind).protocol
     shown = {id for plot in item.plots for id in _chosen(plot, exam).values()}
@@ -72,7 +66,7 @@ def _chosen(plot: PaperPlot, exam: Exam[Any]) -> dict[str, str]:
 def figures_of(checklist: Checklist, item: ItemState) -> Iterator[Figure]:
     """Yield an item's plots with the choice of rows, judge and question for each."""
     for plot in item.wants.item.plots:
-        if checklist.exam is None or not is_gallery(plot):
+        if checklist.exam is None or not find_plot(plot.plot).of_question:
             yield Figure(plot, _choice(checklist, item, plot), plot.part)
             continue
         for part, question in _chosen(plot, checklist.selected).items():

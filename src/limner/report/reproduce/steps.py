@@ -35,7 +35,7 @@ class RunStep:
     """A step that draws and marks one row with one judge.
 
     Attributes:
-        judge: The judge in place of the preset's.
+        judge: The judge in place of the preset's; `judge_name` is the paper's name for it.
         study: The study whose drawings alone are marked.
         questions: The ids of the only questions that are needed; all if empty.
         cannot: Why it cannot be run.
@@ -45,6 +45,7 @@ class RunStep:
     judge: PaperJudge | None = None
     study: str | None = None
     questions: tuple[str, ...] = ()
+    judge_name: str = ""
 
     @property
     def cannot(self) -> str | None:
@@ -64,12 +65,16 @@ class RunStep:
 
 
 def make_step(
-    row: WantedRow, judge: PaperJudge | None = None, study: str | None = None, questions: tuple[str, ...] = ()
+    row: WantedRow,
+    judge: PaperJudge | None = None,
+    study: str | None = None,
+    questions: tuple[str, ...] = (),
+    judge_name: str = "",
 ) -> RunStep:
     """Return a step; the preset's judge marks the whole row, others only the drawings of the study, if one is named."""
     if row.cannot is not None or judge is None or judge == PaperJudge():
         return RunStep(row, questions=() if row.cannot else questions)
-    return RunStep(row, judge, study)
+    return RunStep(row, judge, study, judge_name=judge_name)
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,11 @@ class StepState:
     items: tuple[str, ...] = ()
 
     @property
+    def judge(self) -> str:
+        """The judge, by the paper's name if it is not the preset's; empty if there is none."""
+        return self.step.judge_name or ", ".join(self.judges)
+
+    @property
     def to_do(self) -> int | None:
         """The number of missing drawings, measurements and markings; None if unknown."""
         return None if self.found is None else sum(estimate.steps for estimate in self.found)
@@ -118,7 +128,8 @@ class StepState:
         """Return plain JSON."""
         return {
             "row": self.step.row.name, "painter": self.step.row.spec or None, "strategy": self.step.row.strategy,
-            "judges": list(self.judges), "items": list(self.items), "steps": self.to_do, "calls": self.calls,
+            "judges": list(self.judges), "paper_judge": self.step.judge_name or None, "items": list(self.items),
+            "steps": self.to_do, "calls": self.calls,
             "dollars": self.dollars, "cannot": self.step.cannot or self.why, "command": self.command,
             "estimates": None if self.found is None else [estimate.to_json() for estimate in self.found],
         }  # fmt: skip
