@@ -118,8 +118,9 @@ def _prior(
     """Return the cost of an item by the length of the prompt and of the item's fields that it shows."""
     template = builder.prompts.text(use.prompt) if use.prompt else ""
     shown = fmean(_length(place, item) for item in known) if known else UNKNOWN_TEXT * LETTERS
-    sent = ((len(template) + shown) / LETTERS + use.pictures * PICTURE_TOKENS) * use.calls
-    written = use.tokens_out * use.calls
+    calls = use.calls * (fmean(use.batches(item.body) for item in known) if use.batches and known else 1)
+    sent = ((len(template) + shown) / LETTERS + use.pictures * PICTURE_TOKENS) * calls
+    written = use.tokens_out * calls
     return ItemCost(sent, written, settings.price(name, round(sent), round(written)))
 
 
