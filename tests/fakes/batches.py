@@ -448,7 +448,8 @@ class Batches(Service[BatchPlan]):
     async def results(self, request: web.Request) -> web.StreamResponse:
         held = self.held.get(request.match_info["id"])
         rows = None if held is None or held.status == "in_progress" else [*held.outputs, *held.faults]
-        return await self._send_file(request, rows and "".join(json.dumps(row) + "\n" for row in rows).encode())
+        lines = None if rows is None else "".join(json.dumps(row) + "\n" for row in rows).encode()
+        return await self._send_file(request, lines)
 
     def _message_batch(self, held: Held) -> Json:
         ended, kinds = held.status != "in_progress", [row["result"]["type"] for row in held.faults]

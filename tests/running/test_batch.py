@@ -15,6 +15,7 @@ from limner.calls import batches as stored
 from limner.calls.purse import read_purses
 from limner.running.wave import BatchWaves
 from limner.store import Store
+from limner.store.schema import batches
 from tests.fakes import ChatServer
 from tests.fakes.batches import BatchServer
 from tests.running.batch_support import CLAUDE, DRAWER, GEMINI, JUDGE, PAINTER, Place, make_place, paid_once
@@ -430,6 +431,17 @@ def test_cancelled_claude_batch_keeps_answers(claude: Place) -> None:
     plan(claude)
     assert claude.run(judge=CLAUDE)[0] == 0
     paid_once(claude.server, QUESTIONS)
+
+
+def test_batch_in_doubt_is_found_and_cancelled(place: Place) -> None:
+    """Its process died after the service had accepted it, before the answer arrived."""
+    plan(place, looks=10**6)
+    assert place.run("--batch-wait", "0")[0] == 3
+    with place.open_store() as store:
+        store.write(lambda connection: connection.execute(batches.update().values(status=stored.DOUBTED, remote=None)))
+    (batch,) = place.rows("batches")
+    code, _, err = place.limner(["batches", "--store", "store", "--cancel", batch.id])
+    assert (code, "asked fake to stop it" in err) == (0, True), err
 
 
 def test_estimate_uses_batch_price(place: Place) -> None:

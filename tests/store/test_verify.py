@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ import sqlalchemy as sa
 from limner import api
 from limner.running.repair import verify
 from limner.store import Store
-from limner.store.schema import attempts, calls, drawings, markings, questions
+from limner.store.schema import attempts, calls, drawings, markings, metadata, questions
 from limner.store.verify import TEMPORARY_PREFIX, PartReport, check
 from tests.cli.invoke import limner
+from tests.running.merging.made import make_whole
 from tests.store.places import EVERYWHERE, NO_BUCKET
 from tests.support import SmallExam, picture
 
@@ -196,15 +198,58 @@ def test_changed_rows_are_reported(drawn: Store) -> None:
 
 
 @NO_BUCKET
-def test_command_names_damaged_row(drawn: Store) -> None:
-    """A number computed from the rest would be wrong, so nothing is shown."""
+def test_command_names_damaged_row_and_shows_the_rest(drawn: Store) -> None:
+    """A command that pays is not run on a part of a store."""
     if drawn.file is None:
         pytest.skip("a server checks types and JSON itself")
-    drawn.write(lambda connection: connection.exec_driver_sql("UPDATE drawings SET calls = 'no', options = 'no'"))
+    store = str(drawn.file.parent)
+    rows = limner("export", "genexam", "--store", store).lines()
+    drawn.write(
+        lambda connection: connection.exec_driver_sql(
+            "UPDATE drawings SET calls = 'no', options = 'no' WHERE question_id = 'Biology_0'"
+        )
+    )
     drawn.close()
-    for command in ("export", "scores", "show"):
-        words = (command, "genexam", *(["Biology_0"] if command == "show" else []), "--store", str(drawn.file.parent))
-        said = limner(*words, code=1).err
-        assert "Traceback" not in said
-        assert "table drawings" in said
-        assert "limner verify" in said
+    whole = drawn.file.read_bytes()
+    for command in ("export", "scores", "show", "mark"):
+        words = (command, "genexam", *(["Biology_0"] if command == "show" else []), "--store", store)
+        said = limner(*words, *(["--judge", "ocr"] if command == "mark" else []), code=1 if command == "mark" else 3)
+        assert "Traceback" not in said.err
+        assert "table drawings" in said.err
+        assert "limner verify" in said.err
+        if command == "export":
+            assert said.lines() == [row for row in rows if row["id"] != "Biology_0"]
+    assert drawn.file.read_bytes() == whole
+
+
+VALUES = ("'not json'", "'{}'", "x'ff41'", "CAST(x'ff41' AS TEXT)", "-1", "NULL")
+COMMANDS = [
+    ("scores", "genexam"), ("compare", "genexam"), ("agree", "genexam", "--study", "pilot"),
+    ("agree", "genexam", "--pairs"), ("show", "genexam", "Sample_Biology_1-0"), ("export", "genexam"), ("spend",),
+    ("spend", "--purse"), ("batches", "--all"), ("estimate", "genexam", "--judge", "openai/gpt-6.1-sol"), ("verify",),
+    ("study", "status", "pilot"), ("build", "list"), ("mark", "genexam", "--judge", "key"),
+    ("draw", "genexam", "--painter", "control/blank"),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", metadata.sorted_tables, ids=lambda table: str(table.name))
+def test_no_damaged_value_ends_in_a_traceback(tmp_path: Path, table: sa.Table) -> None:
+    """A test that runs another command raises what the command raises."""
+    chance = random.Random(table.name)
+    whole = make_whole(tmp_path / "store")
+    whole.close()
+    database = tmp_path / "store" / "limner.db"
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    kept = database.read_bytes()
+    for column in table.c:
+        value, words = chance.choice(VALUES), chance.choice(COMMANDS)
+        for file in database.parent.glob("limner.db-*"):
+            file.unlink()
+        database.write_bytes(kept)
+        with closing(sqlite3.connect(database)) as connection, suppress(sqlite3.IntegrityError):
+            connection.execute(f'UPDATE "{table.name}" SET "{column.name}" = {value}')
+            connection.commit()
+        said = limner(*words, "--store", str(database.parent), code=None)
+        assert "Traceback" not in said.err, (column.name, value, words)

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from ..core.errors import UsageError
 from ..store import Store, now
-from ..store.schema import build_items, build_reviews, builds
+from ..store.schema import build_items, build_reviews, builds, content_columns
 from .reviews import Review
 
 
@@ -78,7 +78,10 @@ def load_build(store: Store, name: str) -> Build:
 def load_builds(store: Store) -> list[Build]:
     """Return all builds, by name."""
     with store.reading() as connection:
-        return [Build(**row._mapping) for row in connection.execute(sa.select(builds).order_by(builds.c.name))]
+        return [
+            Build(**row._mapping)
+            for row in connection.execute(sa.select(*content_columns(builds)).order_by(builds.c.name))
+        ]
 
 
 def save_rows(store: Store, rows: Sequence[BuildRow]) -> Future[None]:
@@ -93,7 +96,7 @@ def save_rows(store: Store, rows: Sequence[BuildRow]) -> Future[None]:
 
 def load_rows(store: Store, build: str, step: str) -> dict[str, BuildRow]:
     """Return the rows of a step by item, ordered by item."""
-    query = sa.select(build_items).where(build_items.c.build == build, build_items.c.step == step)
+    query = sa.select(*content_columns(build_items)).where(build_items.c.build == build, build_items.c.step == step)
     with store.reading() as connection:
         rows = connection.execute(query.order_by(build_items.c.item))
         return {row.item: BuildRow(**row._mapping) for row in rows}
@@ -131,7 +134,7 @@ def named_review(review: Review) -> Review:
 
 def load_reviews(store: Store, build: str) -> dict[str, list[Review]]:
     """Return the reviews by item, oldest first."""
-    query = sa.select(build_reviews).where(build_reviews.c.build == build)
+    query = sa.select(*content_columns(build_reviews)).where(build_reviews.c.build == build)
     reviews: dict[str, list[Review]] = {}
     with store.reading() as connection:
         for row in connection.execute(query.order_by(build_reviews.c.created, build_reviews.c.id)):

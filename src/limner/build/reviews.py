@@ -19,7 +19,7 @@ from ..calls import digest
 from ..core.errors import UsageError
 from ..core.schema import StrictModel, read_model
 from ..store import Store, now
-from ..store.schema import builds
+from ..store.schema import builds, content_columns
 from .base import BuildItem, BuildStep, Code, Dropped, StepContext, StepOutcome, Waiting
 
 Action = Literal["accept", "edit", "add", "reject", "comment", "settle"]
@@ -178,9 +178,9 @@ def save_reviewer(store: Store, build: str, reviewer: Reviewer) -> None:
 
     def operation(connection: sa.Connection) -> None:
         everybody = _reviewers(connection, build) | {reviewer.name: reviewer}
-        body: dict[str, Any] = connection.execute(sa.select(builds.c.body).where(builds.c.name == build)).scalar_one()
+        row = connection.execute(sa.select(*content_columns(builds)).where(builds.c.name == build)).mappings().one()
         kept = {name: {k: v for k, v in asdict(each).items() if k != "name"} for name, each in everybody.items()}
-        connection.execute(builds.update().where(builds.c.name == build).values(body={**body, "reviewers": kept}))
+        store.upsert(connection, builds, {**row, "body": {**row["body"], "reviewers": kept}})
 
     store.write(operation)
 

@@ -11,6 +11,7 @@ import select
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -81,6 +82,8 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 STORE = "limner.store"
 """The name under which a command's context keeps the address of its store."""
+UNDECODABLE = "Could not decode to UTF-8"
+"""The beginning of SQLite's complaint about a text that is damaged."""
 EVERYDAY = ("demo", "run", "scores", "compare", "show", "report", "estimate", "doctor")
 """The commands that help lists first."""
 COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
@@ -92,17 +95,41 @@ class LazyGroup(click.Group):
     """A group that loads a command's module when the command is used."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; if a damaged row of the store breaks it, name the row instead of the place in the code."""
+        """Run a command; if damaged rows of the store break it, name them, and show what the other rows have."""
         from ..core.errors import LimnerError
 
+        words = [*ctx._protected_args, *ctx.args]
         try:
             return super().invoke(ctx)
-        except (LimnerError, click.ClickException, click.exceptions.Exit, click.Abort, OSError):
+        except (click.ClickException, click.exceptions.Exit, click.Abort, OSError):
             raise
         except Exception as error:
-            if message := damage_message(ctx.meta.get(STORE)):
-                raise LimnerError(message) from error
+            if isinstance(error, LimnerError) and UNDECODABLE not in str(error):
+                raise
+            self._leave_out_damage(words, ctx.meta.get(STORE, ()), error)
             raise
+
+    def _leave_out_damage(self, words: list[str], stores: Sequence[str], error: Exception) -> None:
+        """Name the damaged rows of the stores, if there are any, and run the command without them if it only reads."""
+        from tempfile import TemporaryDirectory
+
+        from ..core.errors import LimnerError
+        from .damage import copy_undamaged_of, reads_only
+
+        with TemporaryDirectory(prefix="limner-") as folder:
+            copy, message = copy_undamaged_of(stores, folder)
+            if not message:
+                return
+            if copy is None or not reads_only(words):
+                raise LimnerError(f"{message}; restore the store from a backup, or delete these rows") from error
+            say(f"limner: {message}. They are left out, with all that needs them:", err=True)
+            try:
+                self.main([*words, "--store", copy], prog_name="limner", standalone_mode=False)
+            except LimnerError:
+                raise
+            except Exception:
+                raise LimnerError(message) from error
+        sys.exit(3)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of `COMMANDS`."""
@@ -126,24 +153,6 @@ class LazyGroup(click.Group):
             if shown:
                 with formatter.section(group):
                     formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in shown])
-
-
-def damage_message(url: str | None) -> str | None:
-    """Return the message about a damaged row of a store; None if no row is damaged."""
-    if url is None:
-        return None
-    from ..store.store import Store
-    from ..store.verify import first_damaged_row
-
-    with Store(url, create=False) as store:
-        defect = first_damaged_row(store)
-    if defect is None:
-        return None
-    return (
-        f"the store {store.url} is damaged: table {defect.subject}: {defect.detail}. Nothing is shown, because numbers "
-        f"without this row would be wrong. `limner verify --store {store.url}` lists all damaged rows; restore the "
-        "store from a backup, or delete these rows and run the same command again"
-    )
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

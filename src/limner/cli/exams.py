@@ -259,7 +259,8 @@ def check(exam: str, data: Path | None) -> None:
     from ..exams import kind, read, resolve
 
     loaded = read(resolve(exam, data))
-    lints = lint_exam(loaded, kind(loaded.kind).protocol)
+    exam_kind = kind(loaded.kind)
+    lints = lint_exam(loaded, exam_kind.protocol)
     said = f"{len(lints)} criteria to look at" if lints else "all well-formed"
     say(f"{loaded.name}: {len(loaded.questions)} questions, {said}")
     for (question, criterion), reasons in list(lints.items())[:SHOWN_LINTS]:
@@ -267,7 +268,9 @@ def check(exam: str, data: Path | None) -> None:
             say(f"    {question}, {criterion}: {word}: {detail}")
     if len(lints) > SHOWN_LINTS:
         say(f"    … and {len(lints) - SHOWN_LINTS} more")
-    for tag in kind(loaded.kind).protocol.breakdowns:
+    for problem in exam_kind.lint(loaded) if exam_kind.lint else ():
+        say(f"    {problem}")
+    for tag in exam_kind.protocol.breakdowns:
         counts = Counter(question.tags.get(tag, "(none)") for question in loaded.questions)
         shown = ", ".join(f"{value} {count}" for value, count in counts.most_common(12))
         say(f"    {tag}: {shown}" + (" …" if len(counts) > 12 else ""))

@@ -116,7 +116,7 @@ exam = click.argument("exam", shell_complete=complete.exams)
 
 def _remember_store(context: click.Context, _option: click.Parameter, store: str) -> str:
     """Keep the store's address for messages about damage; see `limner.cli.LazyGroup`."""
-    context.meta[STORE] = store
+    context.meta[STORE] = (store,)
     return store
 
 

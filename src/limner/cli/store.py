@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import options
+from . import STORE, options
 from .say import say
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def merge_command(target: str, sources: tuple[str, ...], dry_run: bool, keep_ear
     """
     from ..running.merge import merge
 
+    click.get_current_context().meta[STORE] = (target, *sources)
     report = merge(target, sources, dry_run=dry_run, keep_earlier=keep_earlier)
     refused = bool(report.contradictions) and not keep_earlier
     if form == "json":

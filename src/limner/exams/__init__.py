@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -87,6 +88,7 @@ class Kind(Generic[R]):
         studies: A folder with designs of human studies, one ``NAME.toml`` each; see `limner.study.design`.
         recipe: A folder with the steps for building such an exam; see `limner.build.recipe`.
         write: The counterpart of `read`: writes the items of a build into a folder; see `ExamWriter`.
+        lint: Yields what is wrong with the exam's definition when compared with its data.
         files: The definition and prompts of a user's own exam, which stores keep; see `limner.exams.rubric`.
     """
 
@@ -108,6 +110,7 @@ class Kind(Generic[R]):
     studies: Path | None = None
     recipe: Path | None = None
     write: ExamWriter | None = None
+    lint: Callable[[Exam[R]], Iterable[DataError]] | None = None
     files: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
@@ -242,6 +245,9 @@ def read(named: ExamSource) -> Exam[Any]:
     return replace(exam_kind.read(named.data, named.name, columns), kind=named.kind, files=exam_kind.files)
 
 
+RUBRIC = "rubric"
+STARTER = Path(__file__).parent / "rubric" / "starter"
+"""The exam to start from if it is to be declared, not read by code."""
 PACKAGES = ("limner", "pydantic", "pydantic-core", "pillow")
 """The packages that reading replies depends on."""
 
@@ -274,19 +280,27 @@ def _version(package: str) -> str:
 def write_starter(folder: Path, like: str) -> Path:
     """Copy an exam's sample into `folder`, write an exam.toml there, and return the path of that file.
 
+    Like ``rubric`` is a small exam that is declared in its exam.toml, with comments.
+
     Raises:
         UsageError: The folder is not empty, or the exam has no sample to start from.
     """
-    exam = kind(like)
-    if exam.sample is None:
+    sample = STARTER if like == RUBRIC else kind(like).sample
+    if sample is None:
         raise UsageError(f"the exam {like} has no sample to start from")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; name a folder")
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty")
-    shutil.copytree(exam.sample, folder / "data", dirs_exist_ok=True)
     path = folder / "exam.toml"
     name = folder.resolve().name
+    if like == RUBRIC:
+        shutil.copytree(sample, folder, dirs_exist_ok=True)
+        own = re.sub(r"\W+", "-", name).strip("-") or "mine"
+        text = path.read_text(encoding="utf-8").replace('name = "mine"  ', f'name = "{own}"  ', 1)
+        path.write_text(text, encoding="utf-8")
+        return path
+    shutil.copytree(sample, folder / "data", dirs_exist_ok=True)
     # JSON and TOML write basic strings in the same way.
     lines = [f"name = {json.dumps(name, ensure_ascii=False)}", f"kind = {json.dumps(like)}", 'data = "data"']
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

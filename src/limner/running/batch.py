@@ -168,7 +168,7 @@ def cancel_batch(store: Store, word: str, settings: Settings) -> str:
 async def _cancel(store: Store, batch: BatchState, service: BatchService) -> str:
     name, remote = batch.id[:8], batch.remote
     if batch.status == DOUBTED:
-        remote = await service.find(batch.id, batch.created)
+        remote = await service.find(batch.id, batch.created, batch.calls)
         if remote is None:
             return f"batch {name} is in doubt: {batch.service} does not list it; the run that submitted it checks again"
         change(store, batch.id, (DOUBTED,), status=RUNNING, remote=remote)

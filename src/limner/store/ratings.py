@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from .schema import certificates, comparisons, drawings, metrics, ratings, study_items
+from .schema import certificates, comparisons, content_columns, drawings, metrics, ratings, study_items
 from .store import Store, now
 
 
@@ -132,7 +132,8 @@ def _save(store: Store, table: sa.Table, rows: Sequence[Rating | PairChoice | Pa
 
 def load_ratings(store: Store, exam: str, study: str | None = None) -> Iterator[Rating]:
     """Yield the ratings of the exam's drawings, all or those of one study, oldest first."""
-    query = sa.select(ratings).join(drawings, drawings.c.id == ratings.c.drawing).where(drawings.c.exam == exam)
+    joined = ratings.join(drawings, drawings.c.id == ratings.c.drawing)
+    query = sa.select(*content_columns(ratings)).select_from(joined).where(drawings.c.exam == exam)
     yield from (Rating(**row) for row in _rows(store, ratings, query, study))
 
 
@@ -159,13 +160,13 @@ def load_inclusion_probabilities(store: Store, study: str) -> dict[str, float]:
 
 def load_comparisons(store: Store, exam: str, study: str | None = None) -> Iterator[PairChoice]:
     """Yield the choices between the exam's drawings, all or those of one study, oldest first."""
-    query = sa.select(comparisons).where(comparisons.c.exam == exam)
+    query = sa.select(*content_columns(comparisons)).where(comparisons.c.exam == exam)
     yield from (PairChoice(**row) for row in _rows(store, comparisons, query, study))
 
 
 def load_painter_metrics(store: Store, exam: str) -> Iterator[PainterMetric]:
     """Yield the metrics of painters in the exam, oldest first."""
-    query = sa.select(metrics).where(metrics.c.exam == exam)
+    query = sa.select(*content_columns(metrics)).where(metrics.c.exam == exam)
     yield from (PainterMetric(**row) for row in _rows(store, metrics, query, None))
 
 
@@ -194,7 +195,7 @@ def _item_probabilities(store: Store, study: str) -> list[tuple[list[str], float
 
 
 CERTIFICATE, DRIFT = "certificate", "drift"
-IDENTIFYING_FIELDS = ("kind", "seed", "selected", "every_dose", "session", "predecessor")
+IDENTIFYING_FIELDS = ("kind", "seed", "selected", "quick", "session", "predecessor")
 """Fields of a certificate's body that distinguish the rows of one evaluator."""
 
 

@@ -359,7 +359,7 @@ class Measurement:
 
 def load_evidence(store: Store, subjects: Iterable[str], skip: Iterable[str] = ()) -> list[Measurement]:
     """Return all measurements of these subjects, by any backend, except evidence named in `skip`."""
-    query = sa.select(evidence).where(evidence.c.name.not_in(sorted(skip)))
+    query = sa.select(*content_columns(evidence)).where(evidence.c.name.not_in(sorted(skip)))
     return [Measurement(**row._mapping) for row in store.rows(query, evidence.c.subject, subjects)]
 
 

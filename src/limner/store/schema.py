@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from ..core.errors import StoreError
 
-VERSION = 2
+VERSION = 3
 """The version of the tables, increased by every change after a release; other versions are refused."""
 SEAL = "seal"
 """The column with the hash of the other columns of a row, by which `limner verify` notices changes."""
@@ -166,6 +166,7 @@ evidence = Table(
     Column("backend", String(200), primary_key=True),
     Column("value", JSON, nullable=False),
     Column("created", Float, nullable=False),
+    _seal(),
 )
 calls = Table(
     "calls",
@@ -270,6 +271,7 @@ studies = Table(
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
+    _seal(),
 )
 # Items shown to raters: drawings of one question, and the probability of their being sampled.
 study_items = Table(
@@ -282,6 +284,7 @@ study_items = Table(
     Column("drawings", JSON, nullable=False),
     Column("stratum", Text, nullable=False),
     Column("probability", Float, nullable=False),
+    _seal(),
 )
 # Raters invited to a study; only the hash of the token in their link is stored.
 study_raters = Table(
@@ -294,6 +297,7 @@ study_raters = Table(
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
+    _seal(),
     Index("study_raters_by_token", "token"),
 )
 # Answers to the fields of a study's form, from which markings, ratings and comparisons are made.
@@ -326,6 +330,7 @@ ratings = Table(
     Column("reason", Text),
     Column("seconds", Float),
     Column("created", Float, nullable=False),
+    _seal(),
     Index("ratings_by_drawing", "drawing"),
     Index("ratings_by_setup", "setup"),
 )
@@ -347,6 +352,7 @@ comparisons = Table(
     Column("reason", Text),
     Column("seconds", Float),
     Column("created", Float, nullable=False),
+    _seal(),
     Index("comparisons_by_exam", "exam"),
     Index("comparisons_by_setup", "setup"),
 )
@@ -364,6 +370,7 @@ metrics = Table(
     Column("n", Integer),
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
+    _seal(),
     Index("metrics_by_exam", "exam"),
 )
 # Certificates: faults of known effect that a judge detected and missed.
@@ -375,6 +382,7 @@ certificates = Table(
     Column("exam", ForeignKey("exams.name"), nullable=False),
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
+    _seal(),
     Index("certificates_by_setup", "setup"),
 )
 # Builds of exams, and the result of each recipe step for each item.
@@ -386,6 +394,7 @@ builds = Table(
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
+    _seal(),
 )
 build_items = Table(
     "build_items",
@@ -399,6 +408,7 @@ build_items = Table(
     Column("body", JSON),
     Column("cost", Float),
     Column("created", Float, nullable=False),
+    _seal(),
 )
 # All changes by reviewers, each with the state of the item to which it applies; nothing is overwritten.
 build_reviews = Table(
@@ -415,6 +425,7 @@ build_reviews = Table(
     Column("created", Float, nullable=False),
     # The state that was judged, so that a later change of the item does not undo the review.
     Column("state", JSON),
+    _seal(),
     Index("build_reviews_by_item", "build", "item"),
 )
 LOCK = int.from_bytes(b"limner")

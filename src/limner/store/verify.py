@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -16,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from ..core.errors import LostImage, StoreError
 from ..core.exam import hash_question
 from ..core.redaction import MASK
-from .schema import SEAL, attempts, calls, content_hash, drawings, evidence, markings, metadata, questions
+from .schema import SEAL, attempts, calls, content_hash, drawings, evidence, markings, metadata, questions, study_items
 from .store import Store, parse_json_column
 
 State = Literal["ok", "note", "bad"]
@@ -31,10 +35,26 @@ HASH = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Defect:
-    """A defective row, image or file, and what is wrong with it."""
+    """A defective row, image or file, and what is wrong with it.
+
+    Attributes:
+        row: For a row, its table and the values that identify it there.
+    """
 
     subject: str
     detail: str
+    row: tuple[str, dict[str, Any]] | None = field(default=None, compare=False, repr=False)
+
+
+def _row_defect(table: sa.Table, key: Iterable[Any], detail: str, row: Mapping[str, Any] | None = None) -> Defect:
+    key = tuple(key)
+    names = [column.name for column in table.primary_key]
+    where = {ROWID: row[ROWID]} if row is not None and ROWID in row else dict(zip(names, key, strict=True))
+    return Defect(f"{table.name} {'/'.join(map(str, key))}", detail, (table.name, where))
+
+
+ROWID = "rowid"
+"""SQLite's own number of a row."""
 
 
 @dataclass(frozen=True)
@@ -116,17 +136,28 @@ def check_rows(store: Store, identities: Identities) -> PartReport:
     return PartReport("rows", looked, tuple(defects))
 
 
-def first_damaged_row(store: Store) -> Defect | None:
-    """Return the first row with values that cannot be read; None if there is none."""
-    return next((defect for table, row in read_rows(store) for defect in row_defects(table, row, {})), None)
-
-
 def read_rows(store: Store) -> Iterator[tuple[sa.Table, dict[str, Any]]]:
     """Yield all rows with their tables, with values as the database has them, but JSON parsed where possible."""
-    with store.reading() as connection:
+    number = "" if store.file is None else f"{ROWID}, "
+    with store.reading() as connection, _reading_any_text(connection, store):
         for table in metadata.sorted_tables:
-            for row in connection.exec_driver_sql(f'SELECT * FROM "{table.name}"').mappings():
-                yield table, {name: _parsed(table.c[name], value, store) for name, value in row.items()}
+            for row in connection.exec_driver_sql(f'SELECT {number}* FROM "{table.name}"').mappings():
+                values = {name: _parsed(table.c[name], value, store) for name, value in row.items() if name != ROWID}
+                yield table, values | ({ROWID: row[ROWID]} if number else {})
+
+
+@contextmanager
+def _reading_any_text(connection: sa.Connection, store: Store) -> Iterator[None]:
+    """Read texts that are not UTF-8, with lone surrogates for the wrong bytes; a server has none."""
+    driver: Any = connection.connection.driver_connection
+    if store.file is None:
+        yield
+        return
+    driver.text_factory = lambda data: data.decode(errors="surrogateescape")
+    try:
+        yield
+    finally:
+        driver.text_factory = str
 
 
 class NotJson(str):
@@ -147,24 +178,23 @@ def _parsed(column: sa.Column[Any], value: Any, store: Store) -> Any:
 def row_defects(table: sa.Table, row: Mapping[str, Any], identities: Identities) -> Iterator[Defect]:
     """Yield what is wrong with a row by itself."""
     key = [row[column.name] for column in table.primary_key]
-    subject = f"{table.name} {'/'.join(map(str, key))}"
     wrong = [column for column in table.c if not _fits(column, row[column.name])]
     for column in wrong:
         kind = next((word for type, word in KINDS.items() if isinstance(column.type, type)), "text")
-        yield Defect(subject, f"its {column.name} is {str(row[column.name])[:40]!r}, not {kind}")
+        yield _row_defect(table, key, f"its {column.name} is {str(row[column.name])[:40]!r}, not {kind}", row)
     if wrong:
         return
     if SEAL in table.c and row[SEAL] != content_hash(table, row):
-        yield Defect(subject, CHANGED)
+        yield _row_defect(table, key, CHANGED, row)
     identity = _question_hash if table is questions else identities.get(table.name)
     try:
         expected = key[0] if identity is None else identity(row)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        yield Defect(subject, f"its content does not have the form of its table: {error!r}")
+        yield _row_defect(table, key, f"its content does not have the form of its table: {error!r}", row)
         return
     # Keys of services that a request repeated are removed from it, so that its hash differs.
     if expected != key[0] and MASK not in json.dumps(row.get("request")):
-        yield Defect(subject, CHANGED)
+        yield _row_defect(table, key, CHANGED, row)
 
 
 CHANGED = "its content was changed after it was stored: restore it from a backup, or make it again"
@@ -179,7 +209,7 @@ def _fits(column: sa.Column[Any], value: Any) -> bool:
     if isinstance(column.type, sa.Float | sa.Integer):
         whole = isinstance(column.type, sa.Integer)
         return isinstance(value, int if whole else int | float) and abs(value) < math.inf
-    return isinstance(value, str)
+    return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def _question_hash(row: Mapping[str, Any]) -> str:
@@ -198,25 +228,33 @@ def check_references(store: Store) -> PartReport:
                 exists = sa.exists().where(other.c[key.column.name] == key.parent)
                 query = sa.select(*table.primary_key).where(key.parent.is_not(None), ~exists)
                 defects += [
-                    Defect(f"{table.name} {'/'.join(map(str, row))}", f"its {key.parent.name} is not in {other.name}")
+                    _row_defect(table, row, f"its {key.parent.name} is not in {other.name}")
                     for row in connection.execute(query)
                 ]
         defects += _calls_without_result(connection)
         defects += _drawings_without_question(connection)
-        keys = set(connection.scalars(sa.select(calls.c.key)))
-        for row in connection.execute(sa.select(drawings.c.id, drawings.c.calls)):
-            lost = [key for key in row.calls if key not in keys]
-            defects += [Defect(f"drawings {row.id}", f"its call {key} is missing") for key in lost]
-        for row in connection.execute(sa.select(markings.c.id, markings.c.replies)):
-            lost = [key for _, key in row.replies if key not in keys]
-            defects += [Defect(f"markings {row.id}", f"its reply, call {key}, is missing") for key in lost]
+        for table, column, other in LISTS:
+            known = set(connection.scalars(sa.select(*other.primary_key)))
+            for row in connection.execute(sa.select(*table.primary_key, column)):
+                ids = [id[1] if table is markings else id for id in row[-1]]
+                lost = [id for id in ids if id not in known]
+                detail = f"{{}}, which its {column.name} name, is missing from {other.name}"
+                defects += [_row_defect(table, row[:-1], detail.format(id)) for id in lost]
     return PartReport("references", count, tuple(defects))
+
+
+LISTS = (
+    (drawings, drawings.c.calls, calls),
+    (markings, markings.c.replies, calls),
+    (study_items, study_items.c.drawings, drawings),
+)
+"""Columns with lists of keys of another table; replies are pairs of a name and a key."""
 
 
 def _calls_without_result(connection: sa.Connection) -> list[Defect]:
     exists = sa.exists().where(attempts.c.call == calls.c.key, attempts.c.n == calls.c.accepted)
     query = sa.select(calls.c.key).where(calls.c.status == "done", ~exists)
-    return [Defect(f"calls {key}", UNANSWERED) for key in connection.scalars(query)]
+    return [_row_defect(calls, (key,), UNANSWERED) for key in connection.scalars(query)]
 
 
 UNANSWERED = "it is done, but its result is missing"
@@ -226,7 +264,32 @@ def _drawings_without_question(connection: sa.Connection) -> list[Defect]:
     exists = sa.exists().where(questions.c.hash == drawings.c.question_hash, questions.c.exam == drawings.c.exam)
     query = sa.select(drawings.c.id, drawings.c.question_id).where(~exists)
     rows = connection.execute(query)
-    return [Defect(f"drawings {row.id}", f"its question {row.question_id} is not in questions") for row in rows]
+    return [_row_defect(drawings, (row.id,), f"its question {row.question_id} is not in questions") for row in rows]
+
+
+def copy_undamaged(store: Store, folder: Path, identities: Identities) -> tuple[str, list[Defect]]:
+    """Copy the database of a file store without its damaged rows, and without the rows that refer to them.
+
+    Returns:
+        The address of the copy, which has the images of the store, and what was left out, damaged rows first.
+    """
+    file, left_out = folder / "limner.db", list[Defect]()
+    with closing(sqlite3.connect(file)) as database:
+        with store.reading() as connection:
+            driver: Any = connection.connection.driver_connection
+            driver.backup(database)
+        url = f"sqlite:///{file}?blobs={quote(store.blobs.root)}"
+        while True:
+            with Store(url) as copy:
+                defects = list(check_rows(copy, identities).defects) or list(check_references(copy).defects)
+            rows = [(defect, *defect.row) for defect in defects if defect.row is not None]
+            if not rows:
+                return url, left_out
+            for defect, table, where in rows:
+                condition = " AND ".join(f'"{name}" = ?' for name in where)
+                database.execute(f'DELETE FROM "{table}" WHERE {condition}', tuple(where.values()))
+                left_out.append(defect)
+            database.commit()
 
 
 def referenced_images(store: Store) -> dict[str, list[str]]:

@@ -30,7 +30,7 @@ from ..core.redaction import csrf_token, new_token, secrets_equal, sign, token_h
 from ..exams.views import view
 from ..serve.base import Pages, WebLimits, check_change, make_app
 from ..store import Store, now
-from ..store.schema import study_raters
+from ..store.schema import content_columns, study_raters
 from .answers import Click, is_done, save_clicks, shown_value, stored_click
 from .forms import SKIP, AnswerField
 from .new import CONSENT
@@ -428,7 +428,7 @@ def find_rater(store: Store, study: str, token: str) -> StudyRater:
         HTTPException: 404 if there is none.
     """
     hash = token_hash(token)
-    query = sa.select(study_raters).where(study_raters.c.study == study, study_raters.c.token == hash)
+    query = sa.select(*content_columns(study_raters)).where(study_raters.c.study == study, study_raters.c.token == hash)
     with store.reading() as connection:
         row = connection.execute(query).first()
     if row is not None:
@@ -463,7 +463,11 @@ def join(store: Store, study: str, given: Mapping[str, str], *, known: bool) -> 
     token = new_token()
 
     def operation(connection: sa.Connection) -> int:
-        query = sa.select(study_raters).where(study_raters.c.study == study).order_by(study_raters.c.rater)
+        query = (
+            sa.select(*content_columns(study_raters))
+            .where(study_raters.c.study == study)
+            .order_by(study_raters.c.rater)
+        )
         raters = [StudyRater(**row._mapping) for row in connection.execute(query)]
         returning = [rater for rater in raters if rater.body.get("panel", {}).get(PANEL_ID) == panel[PANEL_ID]]
         taken = ("panel", "consent")

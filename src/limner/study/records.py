@@ -13,7 +13,7 @@ from ..core.errors import StoreError
 from ..running.plan import setup_id
 from ..store import Store, now
 from ..store.records import save_setup
-from ..store.schema import studies, study_answers, study_items, study_raters
+from ..store.schema import content_columns, studies, study_answers, study_items, study_raters
 
 OPEN, CLOSED, IMPORTED = "open", "closed", "imported"
 """The states of a study; for an imported one, people rated elsewhere."""
@@ -150,7 +150,7 @@ def load_study(store: Store, name: str) -> Study:
         StoreError: There is no such study; lists the stored ones.
     """
     with store.reading() as connection:
-        row = connection.execute(sa.select(studies).where(studies.c.name == name)).first()
+        row = connection.execute(sa.select(*content_columns(studies)).where(studies.c.name == name)).first()
     if row is None:
         names = ", ".join(study_names(store)) or "none; `limner study new` creates one"
         raise StoreError(f"{store.url} has no study {name!r}; it has: {names}")
@@ -166,14 +166,16 @@ def status_of(store: Store, name: str) -> str | None:
 
 def load_items(store: Store, study: str) -> list[StudyItem]:
     """Return the items of a study, in the order of their numbers."""
-    query = sa.select(study_items).where(study_items.c.study == study).order_by(study_items.c.n)
+    query = sa.select(*content_columns(study_items)).where(study_items.c.study == study).order_by(study_items.c.n)
     with store.reading() as connection:
         return [StudyItem(**row._mapping) for row in connection.execute(query)]
 
 
 def load_raters(store: Store, study: str) -> list[StudyRater]:
     """Return the raters of a study, in the order of their names."""
-    query = sa.select(study_raters).where(study_raters.c.study == study).order_by(study_raters.c.rater)
+    query = (
+        sa.select(*content_columns(study_raters)).where(study_raters.c.study == study).order_by(study_raters.c.rater)
+    )
     with store.reading() as connection:
         return [StudyRater(**row._mapping) for row in connection.execute(query)]
 

@@ -25,7 +25,7 @@ from tests.read_once.sitecustomize import FOLDER
 
 HEIGHT, LETTER = 20.0, 10.0
 LANGUAGES = {"en", "zh", "ja", "de", "fr", "es", "pt", "it", "ru"}
-NAMES = {"award", "score", "ignore", "address", "claim", "reply", "lenient"}
+NAMES = {"award", "score", "ignore", "address", "claim", "reply", "lenient", "topic"}
 EXAMPLES = [(rule, text) for rule in rules() for text in rule.hostile]
 SPACED = [(rule, text) for rule, text in EXAMPLES if not any(map(is_wide, text))]
 """Examples in languages that part words by blanks."""

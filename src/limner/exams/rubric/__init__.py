@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from ...core.exam import Exam
 from .criteria import RubricQuestion, question_sheet
 from .data import read_questions
 from .definition import read_definition
+from .lint import lint_definition
 from .protocol import RubricExam
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def load_declared(path: Path) -> Kind[Any]:
     definition, folder = read_definition(path), path.parent
 
     def read(data: Path, name: str, columns: Columns) -> Exam[RubricQuestion]:
-        return read_questions(data, name, definition.with_columns(columns), folder / definition.prompts)
+        return read_questions(data, name, definition.with_columns(columns), path)
 
     def there(name: str) -> Path | None:
         return folder / name if (folder / name).exists() else None
@@ -58,6 +59,7 @@ def load_declared(path: Path) -> Kind[Any]:
         paper=there("paper"),
         studies=there("studies"),
         recipe=there("recipe"),
+        lint=partial(lint_definition, path, definition),
         statistics={"criteria": lambda question: len(question_sheet(definition, question).criteria)},
     )
 

@@ -8,11 +8,12 @@ from ...core.data_layout import Record, read_records
 from ...core.data_rows import Problems
 from ...core.exam import Exam, Question
 from .criteria import RubricQuestion, question_sheet
-from .definition import FIELD, Definition
+from .definition import Definition
+from .lint import absent_fields, used_fields
 
 
-def read_questions(path: Path, name: str, definition: Definition, prompts: Path) -> Exam[RubricQuestion]:
-    """Read an exam from a folder or file; the columns that neither it nor its templates use are noted.
+def read_questions(path: Path, name: str, definition: Definition, file: Path) -> Exam[RubricQuestion]:
+    """Read an exam, defined in `file`, from a folder or file; columns that it does not use are noted.
 
     Raises:
         DataError: The data is wrong, or does not fit the criteria; the message has the place of every problem.
@@ -27,33 +28,13 @@ def read_questions(path: Path, name: str, definition: Definition, prompts: Path)
         except ValueError as error:
             problems.add(f"{record.place}: {error}", path, None, record.id)
         questions.append(question)
+    if problems.found and found.records:
+        absent = absent_fields(file, definition, {column.casefold() for column in found.columns})
+        problems.found[:0] = [error for error in absent if error.file == file]
     problems.settle()
-    unused = found.unused(used_fields(definition, prompts))
+    unused = found.unused(field for field, _ in used_fields(definition, file.parent / definition.prompts))
     notes = (f"columns without use: {', '.join(unused)}",) if unused else ()
     return Exam(name, definition.name, tuple(questions), notes=found.notes + notes)
-
-
-def used_fields(definition: Definition, prompts: Path) -> dict[str, tuple[str | int, ...]]:
-    """Return the columns and tags that criteria, conditions and templates use, with their places in the definition."""
-    fields: dict[str, tuple[str | int, ...]] = {}
-    plans = {
-        "criteria": [family.when for family in definition.criteria],
-        "asks": [ask.when for ask in definition.asks],
-        "scores": [score.when for score in definition.scores],
-    }
-    for table, conditions in plans.items():
-        fields |= {each.field: (table, n, "when") for n, when in enumerate(conditions) for each in when}
-    for n, family in enumerate(definition.criteria):
-        if family.column:
-            fields[family.column] = ("criteria", n, "from")
-        else:
-            fields |= dict.fromkeys(FIELD.findall(family.text), ("criteria", n, "text"))
-            fields |= {family.weight: ("criteria", n, "weight")} if isinstance(family.weight, str) else {}
-    for n, ask in enumerate(definition.asks):
-        for template in ask.templates:
-            text = (prompts / f"{template}.md").read_text(encoding="utf-8")
-            fields |= dict.fromkeys(FIELD.findall(text), ("asks", n, template))
-    return fields
 
 
 def _question(record: Record) -> Question[RubricQuestion]:

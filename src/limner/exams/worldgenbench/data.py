@@ -1,4 +1,4 @@
-"""WorldGenBench's data: prompts with checklists, as JSON lists or JSON lines, in a file or a folder of files."""
+"""WorldGenBench's data: prompts with checklists, in a file or a folder of files."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def read(path: Path, name: str = "worldgenbench", columns: Columns | None = None
     def rows(file: Path, problems: Problems) -> Rows:
         within = file.relative_to(folder).with_suffix("")
         for number, (line, row) in enumerate(read_rows(file, problems), 1):
-            yield line, _fill_defaults(row, within, number)
+            yield line, _fill_defaults({column.casefold(): value for column, value in row.items()}, within, number)
 
     questions = read_questions(
         path,

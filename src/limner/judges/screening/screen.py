@@ -23,6 +23,8 @@ from .rules import Letters, Pattern, PatternSlot, Places, ScreenRule, WordMatch,
 
 INNER_GAP = 8
 """The most other letters between two words that OCR glued into one."""
+TOPIC = "topic"
+"""The rule that counts only where no more specific one does."""
 NEAR = 8
 """The distance in letters within which an ``unless`` word cancels a match."""
 
@@ -64,9 +66,9 @@ def screen(lines: Sequence[TextLine]) -> list[Flag]:
             if key not in flags and (match := _best_match(rule, lines, text, places)) is not None:
                 flags[key] = match
     kept: list[Flag] = []
-    for _, flag in sorted(flags.values(), key=lambda match: match[0]):
+    for _, flag in sorted(flags.values(), key=lambda match: (match[1].rule == TOPIC, match[0])):
         # Words that several languages share raise one flag, in the language that fits them best.
-        if not any(flag.rule == other.rule and not set(flag.lines).isdisjoint(other.lines) for other in kept):
+        if not any(flag.rule in (other.rule, TOPIC) and not set(flag.lines).isdisjoint(other.lines) for other in kept):
             kept.append(flag)
     return sorted(kept, key=lambda flag: flag.lines)
 
