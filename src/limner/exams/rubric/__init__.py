@@ -59,6 +59,7 @@ def load_declared(path: Path) -> Kind[Any]:
         paper=there("paper"),
         studies=there("studies"),
         recipe=there("recipe"),
+        licence=definition.licence,
         lint=partial(lint_definition, path, definition),
         statistics={"criteria": lambda question: len(question_sheet(definition, question).criteria)},
     )
