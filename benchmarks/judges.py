@@ -29,7 +29,7 @@ from limner.store import Store
 
 SAMPLES = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
 CLEAN_JUDGES, JUDGES_A_KIND, LEAST_FOUND = 200, 40, 0.8
-TUNING, REPORT = 0, 300_000
+TUNING, REPORT = 0, 400_000
 MOST_QUESTIONS = 200
 
 

@@ -67,6 +67,17 @@ def test_judge_that_does_not_see_is_flagged_whatever_else_it_does(miss: float, a
     assert verdict(tests) == "cannot see the drawing"
 
 
+@pytest.mark.parametrize("questions", range(5, 13))
+def test_few_right_choices_are_no_reason_for_a_flag(questions: int) -> None:
+    def result(looks: bool) -> tuple[bool, bool]:
+        pairs = [PairAnswer(q, "erase", True, looks or first) for q in QUESTIONS[:questions] for first in (True, False)]
+        (test,) = [each for each in judge_tests([], pairs) if each.name == "comparing"]
+        return test.tested, test.flagged
+
+    assert result(looks=True) == (questions > 6, False)
+    assert result(looks=False) == (True, True)
+
+
 def test_judge_that_sees_is_clear_and_few_answers_are_not_tested() -> None:
     tests = judge_tests(known(0.05, 0.05), [])
     assert not any(test.flagged for test in tests)

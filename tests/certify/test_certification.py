@@ -129,7 +129,7 @@ def test_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> None
 
     # A certificate asks about the same pictures: they are paid for.
     before = len(scene.server.seen)
-    words = ("--exam", "genexam", "--store", "store", "--every-dose", "--format=json")
+    words = ("--exam", "genexam", "--store", "store", "--format=json")
     steps = limner("examine-judge", "fake/judge", *words).json()["asked"]
     assert len(scene.server.seen) - before < steps
     assert max(Counter(seen.body for seen in scene.server.seen).values()) == 2, "what is asked twice on purpose"

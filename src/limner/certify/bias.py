@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from ..painters.controls.faults import FAULTS, Effect
-from ..scoring.stats import MIN_CLUSTERS, ClusteredShare, Interval, clustered_gap, clustered_share, holm
+from ..scoring.stats import ClusteredShare, Interval, clustered_gap, clustered_share, holm
 from ..scoring.stats.types import Plain
 
 CLEAN, PLEA, UNSEEN, BARE, COPY = "clean", "plea", "unseen", "erase", "copy"
@@ -15,6 +16,8 @@ FAMILY_ALPHA = 0.05
 """The probability that a judge within all tolerances is flagged by any of the tests with a p-value."""
 SEES = 0.3
 """The bound that the lower end of the interval of `sight` must exceed: 0 is chance, 1 is always right."""
+RELIABLE = 0.1
+"""The share of pairs that a good judge gets wrong; a judge that may be so good is not flagged for few pairs."""
 GUESSES, ERRORS, FLIPS = 0.1, 0.15, 0.2
 """The tolerated shares: of yes without a picture, of wrong answers, and of different answers to the same request."""
 
@@ -196,13 +199,18 @@ class _Measure:
         return self.words.format(share=f"{value:.0%}", often=way[0], points=f"{way[1]}{abs(100 * value):.0f} points")
 
 
-def _by_interval(name: str, about: str, share: ClusteredShare, ends: Interval, bound: float, words: str) -> JudgeTest:
-    """Return a test of whether the lower end of an interval exceeds the bound."""
-    tested = ends.low is not None and share.clusters >= MIN_CLUSTERS
-    flagged = tested and ends.low is not None and ends.low <= bound
-    least = share.detectable(0.025) if tested else None
+def _by_interval(
+    name: str, about: str, share: ClusteredShare, ends: Interval, bound: float, words: str, good: float = inf
+) -> JudgeTest:
+    """Return a test of whether the lower end of an interval exceeds the bound.
+
+    If it does not, but the interval includes `good`, there are too few answers for a test.
+    """
+    low, high = ends.low, ends.high
+    clear, poor = low is not None and low > bound, high is not None and high < good
+    flagged, least = poor and not clear, None if low is None else share.detectable(0.025)
     return JudgeTest(
-        name, about, ends.value, ends.low, ends.high, share.n, None, tested, flagged, words if flagged else "", bound,
+        name, about, ends.value, low, high, share.n, None, clear or poor, flagged, words if flagged else "", bound,
         least,
     )  # fmt: skip
 
@@ -216,7 +224,7 @@ def judge_tests(answers: Sequence[TrialAnswer], pairs: Sequence[PairAnswer]) -> 
         ),
         _by_interval(
             "comparing", "does not see which of two drawings is right", compared, compared.share(), 0.5,
-            "cannot compare two drawings",
+            "cannot compare two drawings", 1 - RELIABLE,
         ),
     ]  # fmt: skip
     measures = [

@@ -8,13 +8,11 @@ from typing import Any
 from ..core.marks import Criterion, Mark
 from ..core.protocol import Protocol
 from ..painters.controls.faults import FAULTS
-from ..scoring.stats import ClusteredShare, clustered_share, flips
-from .bias import CLEAN, PairAnswer, TrialAnswer, comparing, judge_tests, verdict
-from .examine import ChosenPair, MarkedTrial, Step
+from ..scoring.stats import ClusteredShare, clustered_share
+from .bias import CLEAN, PairAnswer, TrialAnswer, judge_tests, verdict
+from .examine import MarkedTrial, Step
 from .trials import GOLD, Trial
 
-MIN_SEEN_SHARE = 0.5
-"""The minimum share of the criteria that must fall and do, for a dose to count as seen."""
 MAX_REASON_CHARACTERS = 300
 """The maximum length of a stored reason."""
 
@@ -32,7 +30,6 @@ def make_certificate(
         protocol: The exam's protocol.
     """
     marked = [step for step in steps if isinstance(step, MarkedTrial)]
-    chosen = [step for step in steps if isinstance(step, ChosenPair)]
     answers, pairs = answers_of(steps, protocol)
     costs = [step.cost for step in steps]
     tests = judge_tests(answers, pairs)
@@ -45,14 +42,7 @@ def make_certificate(
         "tests": [test.to_json() for test in tests],
         "flagged": [test.name for test in tests if test.flagged],
         "doses": dose_response(answers),
-        "seen_from": seen_from(dose_response(answers)),
         "false_alarms": _false_alarms(answers),
-        "pairs": {
-            "asked": len(chosen),
-            "ties": sum(one.right is None for one in pairs),
-            "right": comparing(pairs).share().to_json(),
-        },
-        "repeatability": _repeated(answers),
         "consistency": consistency(marked, protocol),
         "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
         "seconds": _per_call(marked),
@@ -108,21 +98,6 @@ def _share_of_no(answers: Iterable[TrialAnswer]) -> ClusteredShare:
     return clustered_share((answer.question, float(not answer.yes)) for answer in answers if answer.yes is not None)
 
 
-def seen_from(doses: Sequence[Mapping[str, Any]]) -> dict[str, int | None]:
-    """Return kind -> the smallest dose from which on faults are seen; None if even the largest is missed."""
-    doses_seen: dict[str, int | None] = {}
-    for kind in FAULTS:
-        rows = [row for row in doses if row["kind"] == kind and row["seen"]["value"] is not None]
-        if not rows:
-            continue
-        doses_seen[kind] = None
-        for row in reversed(rows):
-            if row["seen"]["value"] < MIN_SEEN_SHARE:
-                break
-            doses_seen[kind] = row["dose"]
-    return doses_seen
-
-
 def _false_alarms(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
     """Return how often unaltered references got a no: over all criteria, and over those with labels surely read."""
     clean = [answer for answer in answers if answer.kind == CLEAN and not answer.repeat]
@@ -134,16 +109,6 @@ def _false_alarms(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
         "undecided": len(clean) - len(decided),
         "answers": len(decided),
     }
-
-
-def _repeated(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
-    given: dict[tuple[str, str, int, str], list[float | None]] = {}
-    for answer in answers:
-        if (answer.kind, answer.dose) in GOLD:
-            value = None if answer.yes is None else float(answer.yes)
-            given.setdefault((answer.question, answer.kind, answer.dose, answer.criterion), []).append(value)
-    repeated = flips((key[0], values) for key, values in given.items())
-    return repeated.to_json()
 
 
 def consistency(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> dict[str, Any]:

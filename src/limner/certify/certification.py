@@ -58,9 +58,9 @@ class JudgeExam:
         """The evaluator's id."""
         return setup_id(self.judge.setup)
 
-    def trials(self, questions: int, seed: int, every_dose: bool = False, quick: bool = False) -> list[Step]:
+    def trials(self, questions: int, seed: int, quick: bool = False) -> list[Step]:
         """Read the references (by OCR, at no cost), make the pictures, and return all steps."""
-        maker = TrialMaker(self.exam, self.protocol, self.store.blobs, OcrProbe(), questions, seed, every_dose, quick)
+        maker = TrialMaker(self.exam, self.protocol, self.store.blobs, OcrProbe(), questions, seed, quick)
 
         async def make() -> list[Step]:
             async with Calls(self.store) as calls:
@@ -89,7 +89,6 @@ def certify(
     *,
     seed: int,
     selected: int,
-    every_dose: bool = False,
     quick: bool = False,
     watch: Callable[[Progress], None] = lambda _: None,
     **how: Any,
@@ -102,7 +101,7 @@ def certify(
         "exam": opened.exam.name,
         "setup": dict(opened.judge.setup),
     }
-    about |= {"seed": seed, "selected": selected, "every_dose": every_dose, "quick": quick}
+    about |= {"seed": seed, "selected": selected, "quick": quick}
     save_setup(opened.store, opened.setup, opened.judge.setup)
     body = make_certificate(about, done, opened.protocol)
     return save_certificate(opened.store, opened.setup, opened.exam.name, body), progress

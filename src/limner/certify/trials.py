@@ -91,7 +91,6 @@ class TrialMaker:
     """A maker of trials; equal seeds make equal trials.
 
     Attributes:
-        every_dose: Whether every question gets every dose of each fault; otherwise, questions take turns.
         quick: Whether to leave out repeats and everything that no test needs.
     """
 
@@ -101,7 +100,6 @@ class TrialMaker:
     ocr: OcrProbe
     questions: int
     seed: int = 0
-    every_dose: bool = False
     quick: bool = False
 
     async def make(self, calls: Calls) -> list[Trial]:
@@ -178,8 +176,6 @@ class TrialMaker:
     def _doses(self, kind: FaultKind, turn: int) -> Sequence[int]:
         if self.quick:
             return (GROSS,) if kind.name in (BARE, PLEA) else ()
-        if self.every_dose:
-            return range(1, len(kind.doses) + 1)
         return sorted({1 + turn % len(kind.doses), *((GROSS,) if kind.name in (BARE, PLEA) else ())})
 
     def copies(self, clean: Trial) -> list[Trial]:

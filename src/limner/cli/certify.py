@@ -19,9 +19,6 @@ from .say import say, say_failures
 @click.option("--questions", type=click.IntRange(2), help="The number of questions.  [default: 50; 20 with --quick]")
 @click.option("--quick", is_flag=True, help="Only what the tests need most, about 200 calls.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the choice of questions and places.")
-@click.option(
-    "--every-dose", is_flag=True, help="Every dose of every fault on every question, instead of taking turns."
-)
 @click.option("--detail", is_flag=True, help="Also print what was seen at each dose of each fault.")
 @options.judge_settings
 @options.data
@@ -66,7 +63,7 @@ def examine_judge_command(judge: str, **given: Any) -> None:
             opened = open_judge_exam(judge, given["exam"], store, asking, given["data"], options.make_selection(given))
             if not given["dry_run"]:
                 opened.examination.check(given["budget"])
-            extent = {name: given[name] for name in ("seed", "every_dose", "quick")}
+            extent = {name: given[name] for name in ("seed", "quick")}
             questions = given["questions"] or (QUICK_QUESTIONS if given["quick"] else DEFAULT_QUESTIONS)
             steps = opened.trials(questions, **extent)
             if given["dry_run"]:

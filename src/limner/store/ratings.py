@@ -195,7 +195,7 @@ def _item_probabilities(store: Store, study: str) -> list[tuple[list[str], float
 
 
 CERTIFICATE, DRIFT = "certificate", "drift"
-IDENTIFYING_FIELDS = ("kind", "seed", "selected", "every_dose", "session", "predecessor")
+IDENTIFYING_FIELDS = ("kind", "seed", "selected", "quick", "session", "predecessor")
 """Fields of a certificate's body that distinguish the rows of one evaluator."""
 
 

@@ -29,9 +29,8 @@ def body(image: str) -> dict[str, object]:
     return {
         "kind": "certificate", "judge": "replay/<x>", "exam": "genexam", "seed": 0, "questions": 1, "asked": 1,
         "failed": 0, "verdict": "cannot see the drawing", "tests": [], "flagged": ["sight"], "doses": [],
-        "seen_from": {}, "cost": 0.0, "seconds": None,
-        "false_alarms": {"all": ENDS, "labels": ENDS}, "repeatability": {"n": 0, "rate": ENDS},
-        "pairs": {"asked": 0, "ties": 0, "right": ENDS}, "pictures": [picture], "gold": [],
+        "cost": 0.0, "seconds": None,
+        "false_alarms": {"all": ENDS, "labels": ENDS}, "pictures": [picture], "gold": [],
         "consistency": {"tag": "level", "scores": ["s"], "rows": [], "least": {"s": 0.9}, "reached": False},
     }  # fmt: skip
 

@@ -100,26 +100,18 @@ def dose_table(body: Mapping[str, Any]) -> Table:
     notes = [
         "must fall / stand: answers about criteria that name a label the fault touches, and about others",
         "seen: of those that must fall and were decided, how many fell; false: of those that must stand, how many fell",
-        "from which dose on at least half is seen: " + _from(body["seen_from"]),
     ]
     heads = ["fault", "dose", "questions", "must fall / stand", "seen", "false", "undecided"]
     return simple_table("", heads, rows, notes, names=2, rules=starts[1:])
 
 
-def _from(seen: Mapping[str, int | None]) -> str:
-    doses = [f"{kind} {'never' if dose is None else dose}" for kind, dose in seen.items()]
-    return ", ".join(doses) or "nothing could be decided"
-
-
 def fact_table(body: Mapping[str, Any]) -> Table:
     """Return a table of what else was measured."""
-    alarms, repeat, pairs = body["false_alarms"], body["repeatability"], body["pairs"]
+    alarms = body["false_alarms"]
     rows = [
         ["questions, asks, failed", f"{body['questions']}, {body['asked']}, {body['failed']}"],
         ["no to criteria of clean references", share_words(alarms["all"])],
         ["no to labels that are in them", share_words(alarms["labels"])],
-        ["repeats that differ", share_words(repeat["rate"]) if repeat["n"] else MISSING],
-        ["pairs: the reference chosen", share_words(pairs["right"]) if pairs["asked"] else "does not compare pictures"],
         ["cost", MISSING if body["cost"] is None else f"${body['cost']:.4f}"],
         ["time of a marking", MISSING if body["seconds"] is None else f"{body['seconds']:.1f} s"],
     ]
