@@ -54,6 +54,8 @@ def test_table_and_json_equal_script() -> None:
     expected = by_hand(ANSWERS)
     (row,) = limner("scores", "mine", "--format", "json").json()
     assert numbers(row["scores"]) == {name: pytest.approx(value, abs=1e-9) for name, value in expected.items()}
+    met = sum(sum(points) + (scale - 1) / 4 for points, scale in ANSWERS.values())
+    assert row["decided"]["met"] == pytest.approx(met / (len(ANSWERS) + 15), abs=1e-3)
     table = limner("scores", "mine").out
     assert all(f"{value:.1f}" in table for value in expected.values())
 

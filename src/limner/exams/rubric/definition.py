@@ -14,6 +14,7 @@ from pydantic import AliasChoices, Field, model_validator
 
 from ...core.data_layout import DataLayout, find_value
 from ...core.data_rows import Problems
+from ...core.protocol import Reading
 from ...core.schema import StrictModel
 from ...core.vocabulary import ValueTest, line_of, read_declared
 
@@ -94,6 +95,28 @@ class ShownText(StrictModel):
     text: str = Field(min_length=1)
 
 
+class ReleasedForm(StrictModel):
+    """The form of replies to a release's own wording: one of these.
+
+    Attributes:
+        label: A label that the number follows, such as "Final Score: 4"; a number alone is read too.
+        word: Whether a word, yes or no, decides; yes counts before no.
+        key: The key in an object, in which ``*`` stands for the name of the family.
+        list: The key in each object of a list, whose order is that of the criteria.
+    """
+
+    label: str = ""
+    word: bool = False
+    key: str = ""
+    entries: str = Field(default="", alias="list")
+
+    @model_validator(mode="after")
+    def _is_one_form(self) -> Self:
+        if sum(map(bool, (self.label, self.word, self.key, self.entries))) != 1:
+            raise ValueError("give one of label, word, key and list")
+        return self
+
+
 class AskPlan(StrictModel):
     """One call to the judge.
 
@@ -110,6 +133,7 @@ class AskPlan(StrictModel):
         system: The template of the system message.
         max_side: The longest side of pictures; `detail` the detail that is asked of the service.
         only: An option, or ``variant`` -> the value with which the call is made.
+        also: The form of replies to the release's own wording, which is read if a reply does not have the exam's own.
         when: The conditions under which a question has the call.
         tokens: The approximate length of a reply, for estimates.
     """
@@ -127,6 +151,7 @@ class AskPlan(StrictModel):
     max_side: int | None = Field(default=None, ge=64)
     detail: str | None = None
     only: dict[str, str] = Field(default_factory=dict)
+    also: ReleasedForm | None = None
     when: tuple[Condition, ...] = ()
     tokens: int = Field(default=500, ge=1)
 
@@ -153,6 +178,7 @@ class ScorePlan(StrictModel):
     Attributes:
         of: The families, groups or earlier scores that it is made of; with weights for ``weighted`` and ``sum``.
         otherwise: Other weights, the first of which applies whose families the question has all.
+        required: Families or groups without which ``all`` is 0.
         when: The conditions under which a question has the score; of a gate, those under which it changes the value.
         to: A gate's highest value, as a share of the best; before that the value is multiplied by `times`, and `plus`
             is added.
@@ -166,6 +192,7 @@ class ScorePlan(StrictModel):
     kind: Literal["share", "weighted", "all", "mean", "product", "gate", "scale", "sum"]
     of: Parts
     otherwise: tuple[dict[str, float], ...] = ()
+    required: tuple[str, ...] = ()
     when: tuple[Condition, ...] = ()
     to: float = 1.0
     times: float = Field(default=1.0, ge=0)
@@ -241,6 +268,57 @@ class SummaryPlan(StrictModel):
         return (self.of,) if isinstance(self.of, str) else self.of
 
 
+class ResultColumn(StrictModel):
+    """Where a release's result has the ratings of a family.
+
+    Attributes:
+        column: The column with the value, or with the list of `key`.
+        key: The key of the value in each entry of a list, whose order is that of the criteria.
+        reason: The column, or key in an entry, with the reason.
+        reply: The column with the judge's whole reply, in its place.
+    """
+
+    column: str = ""
+    key: str = ""
+    reason: str = ""
+    reply: str = ""
+
+    @model_validator(mode="after")
+    def _has_a_place(self) -> Self:
+        if bool(self.column) == bool(self.reply):
+            raise ValueError("give one of column and reply")
+        return self
+
+
+class ResultPlan(StrictModel):
+    """The files that a release's scorer writes, which ``limner import`` reads; see `limner.exams.rubric.results`.
+
+    Attributes:
+        files: Patterns of the files; `levels` and `id` are as for the data.
+        id_until: A mark: an id ends before the last one, as where a number of the drawing follows.
+        values: Family -> its place in a result.
+    """
+
+    files: tuple[str, ...] = Field(min_length=1)
+    levels: tuple[str, ...] | None = None
+    id: str | tuple[str, ...]
+    id_until: str = ""
+    values: dict[str, ResultColumn] = Field(min_length=1)
+
+
+class ReadingPlan(StrictModel):
+    """What a reading changes.
+
+    Attributes:
+        unread: What an undecided criterion is: ``open``, so that scores with it have no value; ``omit``, as if the
+            question did not have it; or ``lowest``.
+        scores: Scores that take the place of those with the same names.
+    """
+
+    unread: Literal["open", "omit", "lowest"] = "open"
+    scores: tuple[ScorePlan, ...] = ()
+
+
 class Breakdowns(StrictModel):
     """The tags by which tables break down scores, the order of a tag's values, and the tag of clusters."""
 
@@ -262,7 +340,9 @@ class Definition(DataLayout):
     asks: tuple[AskPlan, ...] = Field(min_length=1)
     scores: tuple[ScorePlan, ...] = Field(min_length=1)
     summaries: dict[str, SummaryPlan] = Field(default_factory=dict)
+    readings: dict[Reading, ReadingPlan] = Field(default_factory=dict)
     presets: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    results: ResultPlan | None = None
     breakdowns: Breakdowns = Breakdowns()
 
     def top(self, score: ScorePlan) -> float:
@@ -270,6 +350,13 @@ class Definition(DataLayout):
         if score.top is not None:
             return score.top
         return float(self.family(score.parts[0])[0].high) if score.kind == "scale" else 100.0
+
+    def read_as(self, reading: Reading) -> Definition:
+        """Return the definition with the scores of a reading."""
+        plans = {plan.name: plan for plan in self.readings.get(reading, ReadingPlan()).scores}
+        if not plans:
+            return self
+        return self.model_copy(update={"scores": tuple(plans.get(plan.name, plan) for plan in self.scores)})
 
     def family(self, name: str) -> tuple[Family, ...]:
         """Return the families that a name means: one, or those of a group."""
@@ -291,7 +378,14 @@ def read_definition(path: Path) -> Definition:
     """
     definition = read_declared(path, Definition)
     problems, text = Problems(), path.read_text(encoding="utf-8")
-    for place, message in _contradictions(definition, path.parent / definition.prompts):
+    found = [*_contradictions(definition, path.parent / definition.prompts)]
+    for reading, plan in definition.readings.items():
+        where: Place = ("readings", reading, "scores")
+        names = {score.name for score in definition.scores}
+        found += [(where, f"there is no score {each.name!r}") for each in plan.scores if each.name not in names]
+        wrong = _wrong_scores(definition.read_as(reading), _part_names(definition)) if plan.scores else ()
+        found += [(where, message) for _, message in wrong]
+    for place, message in found:
         problems.add(f"{'.'.join(map(str, place))}: {message}", path, line_of(text, place))
     problems.settle()
     return definition
@@ -302,8 +396,7 @@ Place = tuple[str | int, ...]
 
 def _contradictions(definition: Definition, prompts: Path) -> Iterator[tuple[Place, str]]:
     """Yield what does not fit together: the place and a message."""
-    families = [family.name for family in definition.criteria]
-    names = {*families, *(family.group for family in definition.criteria if family.group)}
+    families, names = [family.name for family in definition.criteria], _part_names(definition)
     yield from _repeated("criteria", families)
     yield from _repeated("asks", [ask.name for ask in definition.asks])
     for n, ask in enumerate(definition.asks):
@@ -327,6 +420,11 @@ def _contradictions(definition: Definition, prompts: Path) -> Iterator[tuple[Pla
         if family not in asked:
             yield ("criteria", n, "name"), "no ask has this family"
     yield from _wrong_scores(definition, names)
+
+
+def _part_names(definition: Definition) -> set[str]:
+    """Return the names of all families and groups."""
+    return {name for family in definition.criteria for name in (family.name, family.group) if name}
 
 
 def _wrong_scores(definition: Definition, names: set[str]) -> Iterator[tuple[Place, str]]:
