@@ -24,14 +24,21 @@ from benchmarks.table import Cell, Table, peak_mib
 from benchmarks.table import told as told_table
 from limner.build.engine import Spending
 from limner.build.open import new_build
-from limner.build.picture_rules import distance, find_watermark, light_tones, near_duplicates, picture_hashes
+from limner.build.picture_rules import (
+    distance,
+    find_watermark,
+    light_tones,
+    near_duplicates,
+    picture_hashes,
+    unread_lines,
+)
 from limner.build.recipe import open_recipe
 from limner.build.steps import DuplicatesSettings, FilterSettings, picture_sizes
 from limner.build.wording import why_not_english
 from limner.calls import Calls
 from limner.core.images import decode
 from limner.core.vocabulary import apply_rules
-from limner.evidence.probe import OcrProbe
+from limner.evidence.probe import OcrProbe, TextRegionProbe
 from limner.store import Store
 
 
@@ -155,14 +162,16 @@ async def _text(images: dict[str, Image.Image]) -> None:
             for kind, damage in MARKS.items():
                 hits = sum([await marked(damage(image, random.Random(name))) for name, image in images.items()])
                 print(told(f"watermark, {kind}", hits, len(images), false, len(images)))
-            english = sum(
-                [why_not_english(await read(labelled(image, ENGLISH))) is not None for image in images.values()]
-            )
-            english += sum([why_not_english(await read(image)) is not None for image in images.values()])
-            for language, lines in FOREIGN.items():
-                hits = sum(
-                    [why_not_english(await read(labelled(image, lines))) is not None for image in images.values()]
-                )
+
+            async def foreign(image: Image.Image) -> bool:
+                lines = (await OcrProbe().measure(png(image), calls)).lines
+                regions = (await TextRegionProbe().ask(png(image), calls, regions=True))[0]
+                return why_not_english(line.text for line in lines) is not None or unread_lines(regions, lines) > 1
+
+            english = sum([await foreign(labelled(image, ENGLISH)) for image in images.values()])
+            english += sum([await foreign(image) for image in images.values()])
+            for language, words in FOREIGN.items():
+                hits = sum([await foreign(labelled(image, words)) for image in images.values()])
                 print(told(f"not English, {language}", hits, len(images), english, 2 * len(images)))
 
 

@@ -49,6 +49,6 @@ def _atoms(folder: Path) -> list[str]:
 SAMPLES = {
     "exam": SampleBuild(llm.routes, _exam, ("annotator", "checker")),
     "questions": SampleBuild(annotator.routes, _questions, ("annotator", "checker", "expert")),
-    "checklist": SampleBuild(writer.routes, _checklist, ("writer",), "control/text"),
+    "checklist": SampleBuild(writer.routes, _checklist, ("writer", "checker"), "control/text"),
     "atoms": SampleBuild(figure_annotator.routes, _atoms, ("annotator", "checker")),
 }

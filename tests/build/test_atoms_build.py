@@ -96,6 +96,14 @@ def test_figures_are_dropped_with_reason(built: Built) -> None:
     assert {named(built)[id] for id in built[2]} == {GOOD, COUNTED, ADDED}
 
 
+def test_invented_atom_is_named_by_the_checker(built: Built) -> None:
+    rows = load_rows(built[0].store, "mine", "check")
+    (apart,) = (row.body or {} for id, row in rows.items() if named(built)[id] == APART)
+    assert apart["unseen_visual"] == ["heat exchanger"]
+    assert "not seen in the figure by the checker: heat exchanger" in str(apart["warnings"])
+    assert sum("not seen" in str(row.body) for row in rows.values()) == 1
+
+
 def test_atoms_match_samples(built: Built) -> None:
     for id, item in built[2].items():
         gold = FIGURES[named(built)[id]]

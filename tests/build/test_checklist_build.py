@@ -24,7 +24,8 @@ from tests.build.writer import MARKS, SAME, routes
 
 pytestmark = pytest.mark.slow
 SETTINGS = ('regions.codes=["JP", "NL", "BE", "RU"]', "regions.prompts=3", "regions.transcontinental=none",
-            "disciplines.prompts=8", "prompts.batch=2", "review.reviewers=1")  # fmt: skip
+            "disciplines.prompts=8", "region-prompts.batches.size=2",
+            "discipline-prompts.batches.size=2", "review.reviewers=1")  # fmt: skip
 Built = tuple[Builder, list[StepCount], dict[str, BuildItem]]
 
 
@@ -40,7 +41,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, llm: Scripted) -> Iterator[B
     write_provider(place, llm)
     with pytest.MonkeyPatch.context() as patch, open_store(str(place / "store"), create=True) as store:
         patch.chdir(place)
-        new_build(store, "mine", "checklist", settings=SETTINGS, roles={"writer": "fake/llm"})
+        new_build(store, "mine", "checklist", settings=SETTINGS, roles={"writer": "fake/llm", "checker": "fake/llm"})
         builder = carried_on(store)
         yield builder, *builder.look()
 
@@ -61,7 +62,7 @@ def test_funnel_is_shown_beside_paper_funnel(built: Built) -> None:
     builder, counts, _ = built
     funnel = {one.place: one for one in counts}
     assert (funnel["regions"].kept, dict(funnel["regions"].dropped)) == (3, {"transcontinental": 1})
-    assert (funnel["disciplines"].kept, funnel["prompts"].kept) == (6, 9)
+    assert (funnel["disciplines"].kept, funnel["discipline-prompts"].kept) == (6, 9)
     assert (funnel["each-prompt"].kept, dict(funnel["each-prompt"].dropped)) == (16, {"repeated prompt": 1})
     assert (funnel["lint"].kept, funnel["review"].waiting) == (16, 16)
     assert [(mile.after, mile.items) for mile in builder.recipe.paper] == [
@@ -78,6 +79,15 @@ def test_prompt_batches_include_earlier_prompts(built: Built, llm: Scripted) -> 
     later = [heard for heard in llm.asked(MARKS["region"]) if "Japan" in heard.text and "- (none)" not in heard.text]
     assert later
     assert all(japan[0]["prompt"] in heard.text for heard in later)
+
+
+def test_checker_and_recurring_items_warn_reviewers(built: Built) -> None:
+    warnings = {id: item.body["warnings"] for id, item in built[0].arriving("review").items() if item.sort == "prompt"}
+    assert all(any("of 10 entries recur in other items" in each for each in own) for own in warnings.values())
+    impossible = "could not have happened so: A pendulum has no section."
+    assert sum(impossible in own for own in warnings.values()) == 6
+    doubted = "facts that the checker doubts: The word 'Market' is written."
+    assert all((doubted in own) != (impossible in own) for own in warnings.values())
 
 
 def test_prompt_shared_by_two_topics_is_kept_once(built: Built) -> None:
@@ -106,5 +116,5 @@ def test_reviewed_items_become_exam(built: Built, llm: Scripted, tmp_path: Path)
     assert "no pictures" in sheet
     assert "reference image" not in (tmp_path / "out" / "README.md").read_text("utf-8")
     first = json.loads((tmp_path / "out" / "questions.jsonl").read_text("utf-8").splitlines()[0])
-    assert first["image"] == ""
+    assert "file_name" not in first
     assert not (tmp_path / "out" / "recover.csv").exists()

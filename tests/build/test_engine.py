@@ -184,6 +184,15 @@ def test_items_removed_from_source_are_dropped(store: Store, folder: Path, llm: 
     assert [one.arrived for one in counts[:3]] == [3, 2, 1]
 
 
+def test_costs_of_earlier_settings_and_items_stay_in_the_status(store: Store, folder: Path, llm: Scripted) -> None:
+    start(store, folder).run(Spending())
+    again(store, "write.language=French").run(Spending())
+    builder = again(store, "count.n=2")
+    builder.run(Spending())
+    assert builder.look()[0][2].arrived == 1
+    assert builder.look()[0][2].cost == pytest.approx(llm.spent)
+
+
 def test_unreadable_reply_fails_its_item_only(store: Store, folder: Path, tmp_path: Path) -> None:
     with scripted(Route("Write ", lambda heard: "no" if "Write 2" in heard.text else say(heard))) as service:
         write_provider(tmp_path, service)

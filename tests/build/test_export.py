@@ -40,7 +40,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
 @pytest.fixture(scope="module")
 def made(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExportResult]:
     folder = tmp_path_factory.mktemp("out") / "school"
-    return folder, export(build, folder, version="2.1.0")
+    return folder, export(build, folder, version="2.1.0", url="https://data.example/school")
 
 
 def test_export_is_readable_as_exam(made: tuple[Path, ExportResult]) -> None:
@@ -68,7 +68,7 @@ def test_canary_is_in_data_and_pictures(made: tuple[Path, ExportResult]) -> None
         with Image.open(file) as image:
             image.load()
             assert image.info["canary"] == result.canary
-    for name in ("CANARY.txt", "README.md", "DATASHEET.md", "questions.jsonl"):
+    for name in ("CANARY.txt", "README.md", "DATASHEET.md", "metadata.jsonl"):
         assert result.canary in (folder / name).read_text("utf-8"), name
 
 
@@ -80,13 +80,33 @@ def test_datasheet_has_counts(made: tuple[Path, ExportResult]) -> None:
         assert words in text, words
 
 
-def test_croissant_is_valid(made: tuple[Path, ExportResult]) -> None:
+def test_croissant_lists_questions_and_images(made: tuple[Path, ExportResult]) -> None:
     mlcroissant = pytest.importorskip("mlcroissant")
     found = mlcroissant.Dataset(str(made[0] / "croissant.json"))
     assert not found.metadata.ctx.issues.errors
+    assert found.metadata.url == "https://data.example/school"
     records = list(found.records("questions"))
     assert len(records) == 6
     assert {record["questions/canary"] for record in records} == {made[1].canary.encode()}
+    assert {record["questions/tags"]["questions/tags/subject"] for record in records} <= {b"Biology", b"Music"}
+    images = list(found.records("images"))
+    assert {image["images/file_name"] for image in images} == {
+        name for record in records if isinstance(name := record["questions/file_name"], bytes)
+    }
+    assert all(isinstance(image["images/content"], Image.Image) for image in images)
+    assert len(images) == 5
+
+
+def test_datasets_loads_images_and_objects(made: tuple[Path, ExportResult], tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    for n, given in enumerate(({"path": "imagefolder", "data_dir": str(made[0])}, {"path": str(made[0])})):
+        rows = datasets.load_dataset(**given, split="train", cache_dir=str(tmp_path / str(n)))
+        assert isinstance(rows.features["image"], datasets.Image)
+        assert len(rows) == 6
+        assert sum(isinstance(row["image"], Image.Image) for row in rows) == 5
+        assert all(row["tags"]["subject"] in ("Biology", "Music") for row in rows)
+        assert all(point["score"] for row in rows for point in row["rubric"]["scoring_points"])
+        assert sum("mini" in row["subsets"] for row in rows) == 2
 
 
 def test_licences_can_be_allowed_and_folder_must_be_empty(build: Builder, tmp_path: Path) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner import exams
 from limner.build.picture_rules import layout_lines
 from limner.core.asks import Unreadable
 from limner.core.evidence import TextLine
@@ -25,6 +28,7 @@ from limner.exams.fepbench.recipe.atoms import (
     why_doubtful,
     why_no_evidence,
 )
+from limner.exams.fepbench.recipe.steps import check_atoms
 from tests.build.evidence_spans import claims
 from tests.build.prompt_pairs import CHANGES, SAMPLE, pairs, rows
 
@@ -250,3 +254,20 @@ def test_copied_words_are_evidence(before: str, span: str, after: str) -> None:
     assert (
         why_no_evidence(words, f"{before} {words} {after}") is None or not words[0].isalnum() or not words[-1].isalnum()
     )
+
+
+def test_worked_example_of_the_prompt_is_a_valid_draft() -> None:
+    text = (Path(str(exams.kind("fepbench").recipe)) / "prompts" / "atom-draft.md").read_text("utf-8")
+    example = text.split("```json")[1].split("```")[0]
+    prompt = text.split("The prompt is: ")[1].split("\n\n")[0].replace("\n", " ")
+    draft = read_draft(json.loads(example), prompt, "single")
+    assert draft["empty"] == []
+    assert all("OCR has not read" in doubt for doubt in doubts(draft, prompt, []))
+    assert "55 to 90 atoms" in text
+
+
+def test_invented_atom_waits_until_somebody_has_confirmed_it() -> None:
+    drafted: Any = rows(SAMPLE)[0]["atoms"]
+    body = {**drafted, "unseen_visual": ["heat exchanger"], "unseen_text": [], "unseen_relation": []}
+    with pytest.raises(Unreadable, match="does not see in the figure: heat exchanger"):
+        check_atoms({**body, "reviewers": []}, Path())

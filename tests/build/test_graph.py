@@ -32,8 +32,8 @@ pytestmark = pytest.mark.slow
 KILLS = 1
 SETTINGS = (
     f"levels.levels={json.dumps(LEVELS)}", f"levels.disciplines={json.dumps(DISCIPLINES)}", "levels.prompts=3",
-    "levels.per_call=3", 'found.folders=["found"]', "found.licence=CC-BY-4.0", "paint.licence=CC0-1.0",
-    "concepts.model=letters", "read-text.faint=false", "split.test=0.4", "split.exam=sample/mmmg",
+    'found.folders=["found"]', "found.licence=CC-BY-4.0", "paint.licence=CC0-1.0",
+    "concepts.model=letters", "read-text.faint=false", "split.test=0.4", "split.exam=sample/mmmg", 'split.by=""',
 )  # fmt: skip
 
 
@@ -131,7 +131,8 @@ def test_each_stage_is_shown_beside_paper(killed: dict[str, Any], unreviewed: st
     steps = {step["place"]: step for step in killed["steps"]}
     assert (steps["prompts"]["kept"], steps["prompts"]["paper"]) == (12, 56830)
     assert steps["concepts"]["miles"] == {"concepts": 11}, "two prompts are about photosynthesis"
-    assert (steps["concepts"]["paper"], steps["paint"]["miles"]) == (11732, {"of them drawn": 10})
+    assert steps["concepts"]["paper"] is None, "a bar counts items, not concepts"
+    assert steps["paint"]["miles"] == {"of them drawn": 10}
     expected = (
         "56,830 prompts → 11,732 concepts → 56,000 pictures → 30,000 of them drawn → 20,000 with a graph → 4,456 in the"
     )
@@ -242,6 +243,19 @@ def test_training_part_is_written_in_training_format(finished: dict[str, Any], p
         limner("build", "export", "school", "samples", "--train")
 
 
+def test_training_set_has_a_card_and_loads(finished: dict[str, Any], place: Path) -> None:
+    limner("build", "export", "school", "carded", "--train", "--licence", "CC-BY-SA-4.0")
+    card = (place / "carded" / "README.md").read_text("utf-8")
+    assert card.startswith("---\npretty_name: school\nlicense: cc-by-sa-4.0\n")
+    assert "3 samples for training" in card
+    assert "| CC0-1.0 | 3 |" in card
+    assert "| write |" in card
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.load_dataset(str(place / "carded"), split="train", cache_dir=str(place / "cache"))
+    assert len(rows) == 3
+    assert all(row["trace"] and (place / "carded" / row["image"]).is_file() for row in rows)
+
+
 def test_export_is_an_exam(finished: dict[str, Any], place: Path) -> None:
     count = {step["place"]: step for step in finished["steps"]}["traces"]["miles"]["in the exam"]
     assert f"{count} questions and {count} pictures" in limner("build", "export", "school", "out")
@@ -251,7 +265,7 @@ def test_export_is_an_exam(finished: dict[str, Any], place: Path) -> None:
     assert json.loads(rows[0]["Annotation"]).keys() == {"Definitions", "Element Explanation", "Dependency Explanation"}
     provenance = (place / "out/provenance.csv").read_text("utf-8")
     assert "https://a.example/page" in provenance
-    assert "11,732" in (place / "out/DATASHEET.md").read_text("utf-8")
+    assert "56,830" in (place / "out/DATASHEET.md").read_text("utf-8")
     exam = ["out/exam.toml", "--judge", "ocr"]
     for painter in ("control/reference", "control/blank", "mine=folder/out/data/images"):
         exam += ["--painter", painter]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import math
 import random
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import networkx
@@ -16,12 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import limner
+from limner.build.base import BuildItem
 from limner.core.asks import Unreadable
+from limner.exams.aibench.recipe import steps
 from limner.exams.aibench.recipe.graph_svg import to_svg
 from limner.exams.aibench.recipe.latex_text import occurs
 from limner.exams.aibench.recipe.level_questions import DraftQuestion, SetSize, _pattern, banned, parse_set
 from limner.exams.aibench.recipe.logic_graph import Level, LogicGraph, parse_graph, parse_log
-from limner.exams.aibench.recipe.steps import NOT_ENOUGH, as_released, read_rules
+from limner.exams.aibench.recipe.steps import NOT_ENOUGH, NOTE, as_released, read_rules
 from limner.strategies.svg.clean import clean_with_notes
 from tests.build.papers import METHOD, THEMES, TIDE, Theme
 
@@ -253,3 +257,23 @@ def test_questions_have_the_released_form() -> None:
     assert made["question"] == "What is it for? Only what the picture shows counts."
     two = {"level": "Level 1: Component Existence", "question": "Is it there?", "options": {"A": "Yes", "B": "No"}}
     assert as_released({**two, "correct_option": "A"})["options"] == two["options"]
+
+
+def test_second_screen_does_not_say_that_only_the_picture_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"id": 1, "level": "Level 4: Global Semantics", "question": "What is the task of this method?",
+           "options": dict(zip("ABCD", ("w", "x", "y", "z"), strict=True)), "correct_option": "D"}  # fmt: skip
+    body = {"checklist": [as_released(row)], "method": "A text.", "image": "0" * 64}
+    sent = list[str]()
+
+    async def answers(item: BuildItem, context: Any, role: str, question: Any, intro: str = "") -> dict[str, bool]:
+        sent.extend(each.question for each in question.rubric.checklist)
+        return {each.key: True for each in question.rubric.checklist}
+
+    monkeypatch.setattr(steps, "_answers", answers)
+    (key,) = (each.key for each in steps._question(BuildItem("p", body), body["checklist"]).rubric.checklist)  # type: ignore[arg-type]
+    context: Any = SimpleNamespace(
+        settings=steps.TextScreenSettings(), prompts=SimpleNamespace(fill=lambda *_, **fields: fields["method"])
+    )
+    made = asyncio.run(steps.text_screen(BuildItem("p", {**body, "wrong": [key]}), context))
+    assert sent == ["What is the task of this method?"]
+    assert made.body["checklist"][0]["question"].endswith(NOTE), "the exam keeps the note"

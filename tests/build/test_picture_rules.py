@@ -26,10 +26,12 @@ from limner.build.picture_rules import (
     light_tones,
     near_duplicates,
     picture_hashes,
+    unread_lines,
 )
 from limner.build.steps import DuplicatesSettings
 from limner.build.wording import why_not_english
 from limner.core.errors import UsageError
+from limner.core.evidence import TextLine
 from tests.build.damage import COPIES, ENGLISH, FOREIGN, blown_up, tiled
 from tests.needs import need
 
@@ -60,6 +62,7 @@ def test_watermarks_are_found_despite_misread_letters(lines: list[str], faint: l
         (["Cell wall", "Nucleus", "Cell membrane"], ["Nucleus"]),
         (["Electron", "Electron", "Electron"], ["Electron", "Electron", "Electron"]),
         (["x", "y", "0.5", "1.com"], []),
+        (["Tag from the multiplexer"], ["Tag trom the multiplexer", "teag", "teas", "tedl", "teg)"]),
     ],
 )
 def test_labels_are_not_watermarks(lines: list[str], faint: list[str]) -> None:
@@ -72,6 +75,18 @@ def test_light_tones_keep_faint_print_and_remove_ink() -> None:
     assert shown.size == image.size
     inked = sum(value < 60 for value in drawn(1).convert("L").tobytes())
     assert sum(value < 60 for value in shown.convert("L").tobytes()) < inked
+
+
+def test_light_tones_remove_the_outlines_of_ink() -> None:
+    large = drawn(2).resize((1400, 1120), Image.Resampling.BICUBIC)
+    shown = np.asarray(light_tones(large).convert("L"))
+    assert (shown < 200).mean() < 0.001, "the drawing has no faint print, so nothing is left"
+
+
+def test_lines_in_unknown_scripts_are_counted() -> None:
+    line = TextLine("Cell wall", ((10, 10), (110, 10), (110, 30), (10, 30)), 0.9)
+    read, unknown, icon, upright = (9, 9, 111, 31), (10, 50, 200, 70), (300, 10, 330, 40), (400, 10, 420, 180)
+    assert unread_lines([read, unknown, icon, upright], [line]) == 2
 
 
 HASHES = st.integers(0, 2**256 - 1)

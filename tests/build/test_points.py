@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 
 from limner import exams
+from limner.build.ask import AskSettings
 from limner.build.criterion_words import ERRORS, WARNINGS, lint_question, why_compound, why_general
+from limner.build.recipe import open_recipe
 from limner.core.asks import Unreadable
 from limner.exams.mmmg.draft import check_graph
 from limner.exams.mmmg.recipe.traces import read_trace, read_trace_rules
@@ -177,3 +180,19 @@ def test_missing_separator_and_final_prompt_are_reported() -> None:
     for reply in (trace, f"{trace}\n{SEPARATOR}\n"):
         with pytest.raises(Unreadable, match="description"):
             read_trace(reply, names, links, RULES)
+
+
+def test_examples_of_the_recipe_pass_its_own_lint() -> None:
+    text = (Path(str(exams.kind("genexam").recipe)) / "prompts" / "examples.md").read_text("utf-8")
+    examples = [json.loads(" ".join(words.split())) for words in re.findall(r"`(\{.*?\})`", text, re.DOTALL)]
+    assert len(examples) == 3
+    for example in examples:
+        assert lint_question(example["prompt"], example["scoring_points"]) == []
+
+
+def test_difficulties_have_anchors() -> None:
+    recipe = open_recipe("exam")
+    (classify,) = (place.settings for place in recipe.places if place.name == "classify")
+    assert isinstance(classify, AskSettings)
+    for word in classify.reply["difficulty"].among:
+        assert f"`{word}` " in recipe.prompts().text("classify")

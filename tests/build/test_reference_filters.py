@@ -24,6 +24,8 @@ def test_names_of_owners_are_watermarks(line: str) -> None:
 
 def test_formulas_and_axes_are_no_foreign_words() -> None:
     assert why_not_english(["Na3PO4", "Na2SO4 + NaCl", "z", "y", "x", "z w", "i"]) is None
+    assert why_not_english(["V", "R", "一", "一", "工", "工", "SC", "Time Domain"]) is None, "signs read as letters"
+    assert why_not_english(["细胞壁", "细胞核"]) is not None
     assert why_not_english(["die Zelle und der Kern", "mit dem Rand"]) is not None
 
 
@@ -44,3 +46,14 @@ def test_rule_warns_and_drops_only_if_the_model_agrees(measure: str, field: str,
     assert judge(rules("thresholds"), item.having(ratings={**fine, field: False})).id == "i"
     with pytest.raises(Dropped):
         judge(rules("thresholds"), item.having(ratings={**fine, field: True}))
+
+
+def test_lines_in_another_script_warn_and_are_dropped_if_the_model_agrees() -> None:
+    fine = {name: {"score": 9, "confidence": 5, "reason": "r"} for name in
+            ("text_richness", "domain", "simplicity", "subject_knowledge")}  # fmt: skip
+    item = BuildItem("i", {"watermark": "", "foreign": "", "unread": 2, "ratings": fine})
+    assert judge(rules("language"), item).body["warnings"] == ["text in another script?: 2 of at most 1"]
+    assert "warnings" not in judge(rules("language"), item.having(unread=1)).body
+    assert judge(rules("thresholds"), item).id == "i"
+    with pytest.raises(Dropped):
+        judge(rules("thresholds"), item.having(ratings={**fine, "foreign_text": True}))

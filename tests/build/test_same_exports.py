@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from limner.build.engine import Builder, Spending
-from limner.build.export import export
+from limner.build.export import export, training_items
 from limner.build.open import new_build, with_models
 from limner.build.records import load_rows
-from limner.build.train_files import training_items
 from limner.core import settings
 from limner.store.store import open_store
 from tests.build import knowledge
@@ -30,9 +29,9 @@ pytestmark = pytest.mark.slow
 RECORDINGS = Path(__file__).parent / "exports"
 GRAPH = (
     f"levels.levels={json.dumps(knowledge.LEVELS)}", f"levels.disciplines={json.dumps(knowledge.DISCIPLINES)}",
-    "levels.prompts=3", "levels.per_call=3", 'found.folders=["found"]', "found.licence=CC-BY-4.0",
+    "levels.prompts=3", 'found.folders=["found"]', "found.licence=CC-BY-4.0",
     "paint.licence=CC0-1.0", "concepts.model=letters", "read-text.faint=false", "split.test=0.4",
-    "split.exam=sample/mmmg", "review.reviewers=0",
+    "split.exam=sample/mmmg", 'split.by=""', "review.reviewers=0",
 )  # fmt: skip
 GRAPH_ROLES = dict.fromkeys(("writer", "checker", "annotator", "reasoner"), "fake/llm") | {"painter": "fake/brush"}
 
@@ -46,7 +45,8 @@ MATERIAL: dict[str, Callable[[Path], list[str]]] = {
     "exam": _exam,
     "questions": lambda folder: [f"sources.folder={write_papers(folder / 'papers')}", "review.reviewers=0", ABSENT],
     "checklist": lambda folder: ['regions.codes=["JP", "NL", "BE", "RU"]', "regions.prompts=3",
-                                 "regions.transcontinental=none", "disciplines.prompts=8", "prompts.batch=2",
+                                 "regions.transcontinental=none", "disciplines.prompts=8",
+                                 "region-prompts.batches.size=2", "discipline-prompts.batches.size=2",
                                  "review.reviewers=0"],
     "atoms": lambda folder: [f'figures.folders=["{write_figures(folder / "figures")}"]', "figures.licence=CC-BY-4.0",
                              "review.reviewers=0"],
@@ -105,6 +105,20 @@ def test_recipe_makes_the_recorded_exam(recipe: str, tmp_path: Path, monkeypatch
     made = json.loads(json.dumps(outcome(recipe, tmp_path)))
     for part in recorded:
         assert made[part] == recorded[part], part
+    _check_loaders(tmp_path / "out", len(made["questions"]), tmp_path / "cache")
+
+
+def _check_loaders(folder: Path, questions: int, cache: Path) -> None:
+    """Check that the two libraries by which such data is read take the folder."""
+    datasets, mlcroissant = pytest.importorskip("datasets"), pytest.importorskip("mlcroissant")
+    rows = datasets.load_dataset(str(folder), split="train", cache_dir=str(cache))
+    assert len(rows) == questions
+    assert all(isinstance(row["rubric"], dict) and isinstance(row["tags"], dict) for row in rows)
+    if "image" in rows.features:
+        assert any(row["image"] for row in rows)
+    read = mlcroissant.Dataset(str(folder / "croissant.json"))
+    assert not read.metadata.ctx.issues.errors
+    assert [row["questions/id"].decode() for row in read.records("questions")] == [row["id"] for row in rows]
 
 
 def main() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner import exams
-from limner.build.ask import AskSettings
+from limner.build.ask import ASK, AskSettings, Batches, bind_ask
 from limner.build.base import BuildItem, Dropped
 from limner.build.engine import Spending
 from limner.build.open import change_build, new_build
@@ -24,6 +26,7 @@ from limner.build.steps import SplitSettings, split
 from limner.core.asks import Unreadable
 from limner.core.errors import DataError, UsageError
 from limner.core.training import normalize_words
+from limner.core.vocabulary import ReplyField
 from limner.exams.mmmg.recipe.steps import read_prompts
 from limner.exams.worldgenbench.recipe.steps import RegionsSettings, read_regions, regions
 from limner.store import Store
@@ -239,3 +242,57 @@ def test_real_pictures_go_to_test_part_first() -> None:
     assert parted(items, test=0.2).keys() == parts.keys()
     assert "not for training" in parted(items, test=0.2).values()
     assert "not for training" not in parted(items, test=0.2, train_origins=["real", "synthetic"]).values()
+
+
+def test_levels_are_balanced_between_exam_and_training() -> None:
+    items = []
+    for n in range(400):
+        level = "PhD" if n % 10 == 0 else "preschool"
+        more = {"level": level, "origin": "real" if n % 4 == 0 else "synthetic"}
+        items.append(item(n, f"thing{n}", f"{level}{n // 2}", "synthetic").having(**more))
+    parts = parted(items, test=0.25)
+    for level in ("PhD", "preschool"):
+        mine = [parts[each.id] == "test" for each in items if each.body["level"] == level]
+        assert abs(sum(mine) / len(mine) - 0.25) < 0.02, level
+
+
+def ask_in_batches(replies: Sequence[str], **batches: Any) -> tuple[list[str], list[str]]:
+    """The list that the replies make, and what was sent."""
+    settings = AskSettings(
+        role="writer", prompt="p", reply={"names": ReplyField(kind="list")}, fill={"n": "many", "known": "earlier"},
+        batches=Batches(list="names", wanted="wanted", **batches),
+    )  # fmt: skip
+    sent = list[str]()
+
+    async def answer(role: str, item: Any, shown: Any, contract: Any, name: str) -> Any:
+        sent.append(shown[0].text)
+        return contract.parse(replies[int(name)])
+
+    fill = SimpleNamespace(fill=lambda name, **fields: f"{fields['n']} beside {fields['known']}")
+    context: Any = SimpleNamespace(settings=settings, prompts=fill, models={"writer": 1}, ask=answer, beside=())
+    step = bind_ask(ASK, settings, {})
+
+    async def work() -> BuildItem:
+        assert step.each is not None
+        return await step.each(BuildItem("i", {"wanted": 5}), context)
+
+    return asyncio.run(work()).body["names"], sent
+
+
+def test_each_batch_sees_the_entries_of_earlier_ones() -> None:
+    replies = [json.dumps({"names": names}) for names in (["a one", "b two"], ["c three", "d four"], ["e five"])]
+    names, sent = ask_in_batches(replies, size=2, exact=True)
+    assert names == ["a one", "b two", "c three", "d four", "e five"]
+    assert [words.splitlines() for words in sent] == [
+        ["2 beside (none)"], ["2 beside a one", "b two"], ["1 beside a one", "b two", "c three", "d four"]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [(["c three"], "has 1 entries; 2 are wanted"), (["a boat on the lake", "x"], "nearly the same as 'On the lake,")],
+)
+def test_batch_that_repeats_or_lacks_entries_is_refused(second: list[str], message: str) -> None:
+    replies = [json.dumps({"names": names}) for names in (["On the lake, a boat", "b two"], second)]
+    with pytest.raises(Unreadable, match=message):
+        ask_in_batches([*replies, ""], size=2, exact=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 from tests.build.scripted import Heard, Route
 
-MARKS = {"region": "write scenes of a country", "discipline": "tasks for figures", "checklist": "write the checklist"}
+MARKS = {"region": "write scenes of a country", "discipline": "tasks for figures", "checklist": "write the checklist",
+         "facts": "check the facts of a checklist"}  # fmt: skip
 THEMES = ("a baker opens the shop", "fishermen mend their nets", "children fly kites", "a smith forges a gate")
 THINGS = ("lamp", "coat", "bridge", "tower", "boat", "loaf", "bell", "drum", "fence", "oar", "well", "cart")
 SAME = "On a spring morning of 1950 the post boat leaves the harbour while passengers wave from its deck."
@@ -22,6 +23,7 @@ def routes() -> list[Route]:
         Route(MARKS["region"], _scenes, (*there, "history")),
         Route(MARKS["discipline"], _tasks, (*there, "discipline:")),
         Route(MARKS["checklist"], _checklist, ("<prompt>", "It is about: ", "the 10 items")),
+        Route(MARKS["facts"], _facts, ("<prompt>", "It is about: ", "10. ", "It was the custom.")),
     ]
 
 
@@ -73,3 +75,10 @@ def _checklist(heard: Heard) -> Any:
     if "Netherlands" in heard.text and not heard.turn:
         return {"checklist": [*good[:9], good[0]]}
     return {"checklist": good}
+
+
+def _facts(heard: Heard) -> Any:
+    if "Draw a labelled section of a pendulum" in heard.text:
+        return {"possible": False, "true": [True] * 10, "why": "A pendulum has no section."}
+    items = [line for line in heard.text.splitlines() if line[:1].isdigit()]
+    return {"possible": True, "true": ["no" if "'Market'" in line else "yes" for line in items]}

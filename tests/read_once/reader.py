@@ -12,22 +12,23 @@ from typing import Any
 
 from limner.evidence import ocr
 
-Reader = Callable[..., list[dict[str, Any]]]
+Reader = Callable[..., list[Any]]
 
 
 def reader(folder: str) -> Reader:
     """What a worker reads images with; the engine is loaded for the first picture that nobody has read."""
     version, engines = ocr.RapidOcr().version, list[Reader]()
 
-    def read(data: bytes, again: bool = False) -> list[dict[str, Any]]:
-        key = hashlib.sha256(f"{version} {again}\n".encode() + data).hexdigest()
+    def read(data: bytes, again: bool = False, regions: bool = False) -> list[Any]:
+        how = "regions" if regions else str(again)
+        key = hashlib.sha256(f"{version} {how}\n".encode() + data).hexdigest()
         kept = Path(folder, f"{key}.json")
         with suppress(FileNotFoundError):
-            found: list[dict[str, Any]] = json.loads(kept.read_text("utf-8"))
+            found: list[Any] = json.loads(kept.read_text("utf-8"))
             return found
         if not engines:
             engines.append(ocr.rapidocr_reader())
-        lines = engines[0](data, again)
+        lines = engines[0](data, again, regions)
         # Whole or not at all, whoever is killed; two that read the same at once write the same.
         part = kept.with_suffix(f".{os.getpid()}")
         part.write_text(json.dumps(lines), "utf-8")

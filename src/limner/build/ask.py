@@ -18,6 +18,7 @@ from ..core.schema import StrictModel
 from ..core.vocabulary import ReplyField, Rule, apply_rules, describe_fields, example_reply, read_reply, value_at
 from .base import WARNINGS, BuildItem, BuildStep, Code, StepContext, Use, add_warnings, judge, raise_outcome
 from .lint import LintSettings, lint_entries
+from .wording import same_words
 
 Reader = Callable[[str, Mapping[str, Any], Mapping[str, Any], Path], Mapping[str, Any]]
 """A reader of a recipe's own code: reply, item, the step's `values` and the recipe's folder -> fields; may raise
@@ -72,6 +73,30 @@ class Picked(StrictModel):
     equals: bool | str | int
 
 
+class Batches(StrictModel):
+    """A list that is written in several calls, each of which is shown what the earlier ones gave.
+
+    The prompt, the reply and the rules see ``many``, the number of entries of this call, and ``earlier``.
+
+    Attributes:
+        list: The reply's field with the list.
+        wanted: The item's field with the number of entries.
+        size: The most entries of one call.
+        show: The part of an earlier entry that is shown; the whole entry if empty.
+        exact: Whether a call must give all entries that it is asked for, none of them nearly an earlier one.
+    """
+
+    list: str
+    wanted: str
+    size: int = Field(default=20, ge=1)
+    show: str = ""
+    exact: bool = False
+
+    def calls(self, body: Mapping[str, Any]) -> int:
+        """Return the number of calls for an item."""
+        return -(-int(body[self.wanted]) // self.size)
+
+
 class AskSettings(StrictModel):
     """The declaration of what is asked, shown, read and stored.
 
@@ -89,6 +114,7 @@ class AskSettings(StrictModel):
         rules: The rules on reply and item; the reply's fields come first.
         save: Field of the item -> field of the reply; all under their own names if it is missing.
         into: A field for the whole reply instead.
+        batches: How a long list is written in several calls.
         tokens: The usual length of a reply, for estimates.
     """
 
@@ -110,6 +136,7 @@ class AskSettings(StrictModel):
     rules: tuple[Rule, ...] = ()
     save: dict[str, str | Picked] | None = None
     into: str = ""
+    batches: Batches | None = None
     tokens: int = Field(default=300, ge=1)
 
     def item_lists(self) -> dict[str, ListSource]:
@@ -132,10 +159,24 @@ async def _ask(item: BuildItem, context: StepContext, read: Reader | None) -> Bu
     absent = how.optional and how.role not in context.models
     if absent or any(item.body.get(name) != value for name, value in how.where.items()):
         return item
+    if how.batches is None:
+        return _stored(item, await _reply(item, context, read), how)
+    batches, entries, values = how.batches, list[Any](), dict[str, Any]()
+    for start in range(0, item.body[batches.wanted], batches.size):
+        earlier = [value_at(entry, batches.show) if batches.show else entry for entry in entries]
+        many = min(batches.size, item.body[batches.wanted] - start)
+        values = dict(await _reply(item.having(many=many, earlier=earlier), context, read, str(start // batches.size)))
+        entries += values[batches.list]
+    return _stored(item, {**values, batches.list: entries}, how)
+
+
+async def _reply(item: BuildItem, context: StepContext, read: Reader | None, name: str = "") -> Mapping[str, Any]:
+    """Return the values of a model's reply about an item."""
+    how: AskSettings = context.settings
     lists = _lists(item, context)
-    fields = {name: _text(fill, item, context, lists) for name, fill in how.filled().items()}
+    fields = {key: _text(fill, item, context, lists) for key, fill in how.filled().items()}
     words = Text(context.prompts.fill(how.prompt, **fields))
-    pictures: list[Part] = [Picture(item.body[name], how.max_side) for name in how.pictures]
+    pictures: list[Part] = [Picture(item.body[key], how.max_side) for key in how.pictures]
     shown = [*pictures, words] if how.pictures_first else [words, *pictures]
 
     def parse(reply: str) -> Mapping[str, Any]:
@@ -146,12 +187,22 @@ async def _ask(item: BuildItem, context: StepContext, read: Reader | None) -> Bu
         )
         if how.lint is not None and (errors := lint_entries(how.lint, {**item.body, **values})[0]):
             raise Unreadable("; ".join(map(str, errors[:6])))
+        if how.batches is not None:
+            _check_batch(values[how.batches.list], item, how.batches)
         for outcome in apply_rules([rule for rule in how.rules if rule.again], {**item.body, **values}):
             raise_outcome(outcome)
         return values
 
-    values = await context.ask(how.role, item, shown, Contract(parse, heavy=read is not None))
-    return _stored(item, values, how)
+    return await context.ask(how.role, item, shown, Contract(parse, heavy=read is not None), name)
+
+
+def _check_batch(entries: Sequence[Any], item: BuildItem, batches: Batches) -> None:
+    if not (item.body["many"] if batches.exact else 1) <= len(entries) <= item.body["many"]:
+        raise Unreadable(f'"{batches.list}" has {len(entries)} entries; {item.body["many"]} are wanted')
+    words = [str(value_at(entry, batches.show) if batches.show else entry) for entry in entries]
+    for n, entry in enumerate(words if batches.exact else ()):
+        if other := next((each for each in (*item.body["earlier"], *words[:n]) if same_words(each, entry)), None):
+            raise Unreadable(f'entry {n + 1} of "{batches.list}" is nearly the same as {other[:80]!r}')
 
 
 def _stored(item: BuildItem, values: Mapping[str, Any], how: AskSettings) -> BuildItem:
@@ -250,15 +301,18 @@ def bind_ask(step: BuildStep, how: AskSettings, code: Code) -> BuildStep:
     if not how.read:
         fields |= {field for rule in how.rules for field in rule.fields() if field not in own}
     fields |= {source.entries for source in how.saved().values() if isinstance(source, Picked)}
+    if how.batches is not None:
+        fields = fields - {"many", "earlier"} | {how.batches.wanted}
     beside = next((source for source in sources if source.sort), None)
     if how.read or any(rule.warn for rule in how.rules):
         fields.add(WARNINGS)
+    calls = None if how.batches is None else how.batches.calls
     templates = (how.prompt, *(fill.template for fill in fills if fill.template))
     return replace(
         step, roles=(how.role,), prompts=templates, reads=tuple(sorted(fields)), takes=how.sort,
         makes=how.sort, beside=beside.sort if beside else "", beside_reads=(beside.field,) if beside else (),
         each=partial(_ask, read=code[how.read] if how.read else None), optional=(how.role,) if how.optional else (),
-        use=(Use(how.role, how.prompt, how.tokens, len(how.pictures)),), bind=None,
+        use=(Use(how.role, how.prompt, how.tokens, len(how.pictures), batches=calls),), bind=None,
         writes=tuple(name for name in ((how.into,) if how.into else how.saved()) if name),
     )  # fmt: skip
 

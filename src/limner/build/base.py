@@ -16,7 +16,7 @@ from ..core.faults import picture_faults
 from ..core.prompts import Prompts
 from ..core.schema import StrictModel
 from ..core.vocabulary import Rule, RuleOutcome, apply_rules
-from ..evidence.probe import OcrProbe
+from ..evidence.probe import OcrProbe, TextRegionProbe
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest
 from ..painters.base import store_painting
@@ -165,6 +165,17 @@ class StepContext:
         """
         return (await OcrProbe().measure(await self.picture(sha256), self.calls)).lines
 
+    async def text_regions(self, sha256: str) -> list[list[float]]:
+        """Return left, top, right and bottom of all text in a picture, read or not.
+
+        Raises:
+            Fault: It cannot be searched.
+        """
+        regions: list[list[float]] = (
+            await TextRegionProbe().ask(await self.picture(sha256), self.calls, regions=True)
+        )[0]
+        return regions
+
 
 StepOutcome = BuildItem | Dropped | Waiting
 """The outcome of a step for an item."""
@@ -178,6 +189,7 @@ class Use:
         prompt: The template that is sent, whose length counts.
         tokens_out: The usual length of a reply.
         calls: The usual number of calls.
+        batches: The number of times that these are made for an item with these fields; once by default.
     """
 
     role: str
@@ -185,6 +197,7 @@ class Use:
     tokens_out: int = 300
     pictures: int = 0
     calls: int = 1
+    batches: Callable[[Mapping[str, Any]], int] | None = None
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: Lint
     limits = limits or LintLimits()
     lints = [*lint_prompt(prompt, limits.words), *_weights(points, limits)]
     prompt_stems = stems(prompt)
+    anchored = _anchored(prompt_stems, [stems(str(point["question"])) for point in points])
     seen: dict[str, int] = {}
     for n, point in enumerate(points, 1):
         words = str(point["question"])
@@ -79,7 +80,7 @@ def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: Lint
         seen.setdefault(plain(words), n)
         lints += [Lint(kind, n, detail) for kind, detail in _point(words, limits)]
         strange = stems(words) - prompt_stems
-        if len(strange) >= 4 and len(strange) >= 0.8 * len(stems(words)):
+        if len(strange) >= 4 and len(strange) >= 0.8 * len(stems(words)) and not stems(words) & anchored:
             lints.append(Lint("not-in-prompt", n, f"the prompt has no {', '.join(sorted(strange)[:5])}"))
         if _is_basic(words) and point["score"] > limits.basic:
             lints.append(Lint("basic-weight", n, f"{point['score']:g} for whether something is there"))
@@ -87,6 +88,18 @@ def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: Lint
     if len(asked) >= 8 and len(asked & prompt_stems) >= limits.described * len(asked):
         lints.append(Lint("whole-description", 0, "the prompt already says all that the points ask"))
     return lints
+
+
+def _anchored(prompt: set[str], points: Sequence[set[str]]) -> set[str]:
+    """Return the words of the prompt and of all points that share a word with it, directly or through other points.
+
+    A point that asks for knowledge has words that the prompt does not have: that is what it is for.
+    """
+    known, apart = set(prompt), list(points)
+    while near := [words for words in apart if words & known]:
+        known = known.union(*near)
+        apart = [words for words in apart if not words & known]
+    return known
 
 
 def lint_prompt(prompt: str, most: int) -> list[Lint]:

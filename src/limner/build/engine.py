@@ -13,6 +13,7 @@ from ..core.errors import LimnerError, UsageError
 from ..core.loops import process_all, run_to_end
 from ..core.prompts import Prompts
 from ..painters import Painter
+from ..running.estimate import spent
 from ..running.progress import Progress
 from ..running.runner import Stopping
 from ..running.steps import RepeatedErrors, outcome
@@ -64,9 +65,13 @@ class Builder:
     def stages(self, until: str | None = None) -> Iterator[tuple[RecipeStep, Items, StepCount, Items]]:
         """Yield every step with the items before it, its counts so far, and the items after it."""
         flow, items = self.flow(), Items()
+        sums = spent(self.store, ("exam", "painter"))
+        paid = {each.group["painter"]: each for each in sums if each.group["exam"] == purpose_of(self.build.name)}
         for place in self._places(until):
             before = items
             items, count, _ = flow.pass_on(place, before, load_rows(self.store, self.build.name, place.name))
+            if (sum_of_step := paid.get(place.name)) is not None:
+                count.cost = None if sum_of_step.unpriced else sum_of_step.dollars
             mine = {item.id: item for item in items_of_sort(items, place.step.makes)}
             for mile in self.recipe.paper:
                 if mile.after == place.name and (mile.distinct or mile.where):

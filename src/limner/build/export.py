@@ -1,14 +1,13 @@
-"""Export of a build: an exam folder with pictures, provenance, datasheet, card and metadata."""
+"""Export of a build: an exam folder with pictures, provenance, datasheet, card and metadata; or its training part."""
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -18,12 +17,14 @@ from .. import exams
 from ..calls import digest
 from ..core.csv_text import write_csv
 from ..core.errors import UsageError
-from ..core.exam import Exam
-from ..core.images import decode
+from ..core.exam import Exam, Question, Reference
+from ..core.images import SUFFIXES, decode, inspect
+from ..core.training import FILE, TrainSample, read_samples
 from ..store import Blobs, now
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder
 from .flow import StepCount
+from .hub import card, croissant, question_rows, table_name, training_card
 from .recipe import BuildRecipe
 
 OPEN_LICENCES = (
@@ -53,7 +54,13 @@ class ExportResult:
 
 
 def export(
-    builder: Builder, folder: Path, *, licence: str = "CC-BY-4.0", version: str = "1.0.0", pass_on: Sequence[str] = ()
+    builder: Builder,
+    folder: Path,
+    *,
+    licence: str = "CC-BY-4.0",
+    version: str = "1.0.0",
+    pass_on: Sequence[str] = (),
+    url: str = "",
 ) -> ExportResult:
     """Write the exam that a build has made into an empty folder.
 
@@ -63,6 +70,7 @@ def export(
         licence: The licence of questions and points.
         version: The version of the data set.
         pass_on: Further licences under which pictures may be passed on.
+        url: The address at which the data set will be, for its metadata.
 
     Raises:
         UsageError: Nothing has passed the last step, or the folder is not empty.
@@ -103,10 +111,11 @@ def export(
     (folder / "CANARY.txt").write_text(marking, encoding="utf-8")
     date = time.strftime("%Y-%m-%d", time.gmtime(now()))
     facts: dict[str, Any] = {"name": name, "licence": licence, "version": version, "canary": canary, "date": date}
-    facts |= {"withheld": len(withheld), "texts": texts.withheld}
-    _questions(folder / "questions.jsonl", exam, rows, canary)
+    facts |= {"withheld": len(withheld), "texts": texts.withheld, "url": url}
+    table = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in question_rows(folder, exam, rows, canary))
+    (folder / table_name(exam)).write_text(table, encoding="utf-8")
     (folder / "DATASHEET.md").write_text(datasheet(builder, exam, counts, mine, rows, facts), encoding="utf-8")
-    (folder / "README.md").write_text(card(builder, exam, facts), encoding="utf-8")
+    (folder / "README.md").write_text(card(builder.recipe.name, exam, facts), encoding="utf-8")
     (folder / "croissant.json").write_text(
         json.dumps(croissant(folder, exam, facts), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
@@ -199,24 +208,6 @@ def write_table(file: Path, heads: Sequence[str], rows: Sequence[Mapping[str, An
     file.write_text(write_csv(heads, rows, "\r\n"), encoding="utf-8", newline="")
 
 
-def _questions(file: Path, exam: Exam[Any], rows: Sequence[Mapping[str, str]], canary: str) -> None:
-    """Write all questions as one flat table that `datasets` can load; every exam has the same columns."""
-    by_id = {row["id"]: row for row in rows}
-    lines = []
-    for question in exam.questions:
-        about = by_id.get(question.id, {})
-        reference = question.reference
-        in_folder = reference is not None and reference.path is not None
-        image = str(reference.path.relative_to(file.parent)) if in_folder else ""  # type: ignore[union-attr]
-        rubric = json.dumps(question.rubric.model_dump(mode="json"))
-        row = {"id": question.id, "prompt": question.prompt, "rubric": rubric}
-        row |= {"tags": json.dumps(dict(question.tags)), "image": image, "licence": about.get("licence", "")}
-        row |= {"origin": about.get("origin", ""), "url": about.get("url", ""), "canary": canary}
-        row["subsets"] = ",".join(sorted(name for name, ids in exam.subsets.items() if question.id in ids))
-        lines.append(json.dumps(row, ensure_ascii=False))
-    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
 MAX_TAG_VALUES = 40
 """The most values of a tag for which the datasheet has a table."""
 
@@ -266,16 +257,7 @@ def datasheet(
     if facts["withheld"]:
         lines.append("Pictures that may not be passed on are not in the folder: `recover.csv` says where to get them.")
     lines += ["", "## How it was made", "", f"By the recipe {recipe.name}: {recipe.title}.", ""]
-    miles = {mile.after: mile.items for mile in reversed(recipe.paper)}
-    lines += _table(
-        ["step", "in", "out", "the paper's", "taken out"],
-        [
-            [count.place, f"{count.arrived:,}", f"{count.kept + count.made:,}",
-             f"{miles[count.place]:,}" if count.place in miles else "",
-             ", ".join(f"{n:,} {why}" for why, n in count.dropped.most_common())]
-            for count in counts
-        ],
-    )  # fmt: skip
+    lines += _step_counts(recipe, counts)
     roles = {role: word for role, word in builder.build.body.get("roles", {}).items() if "." not in role}
     lines += ["", *(f"- {role}: {word}" for role, word in sorted(roles.items()))]
     lines += ["", "Settings other than the recipe's:", ""]
@@ -292,6 +274,19 @@ def datasheet(
         lines += ["", f"**{reviewed[0]:,} items were not reviewed.**"]
     lines += ["", *_practices(exam, items, rows, facts)]
     return "\n".join(lines) + "\n"
+
+
+def _step_counts(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[str]:
+    miles = {mile.after: mile.items for mile in reversed(recipe.paper) if not (mile.distinct or mile.where)}
+    return _table(
+        ["step", "in", "out", "the paper's", "taken out"],
+        [
+            [count.place, f"{count.arrived:,}", f"{count.kept + count.made:,}",
+             f"{miles[count.place]:,}" if count.place in miles else "",
+             ", ".join(f"{n:,} {why}" for why, n in count.dropped.most_common())]
+            for count in counts
+        ],
+    )  # fmt: skip
 
 
 def _has_path(recipe: BuildRecipe, step: str, name: str) -> bool:
@@ -330,45 +325,6 @@ def _checked_references(items: Sequence[BuildItem]) -> dict[str, bool]:
     return {"every reference passes its own points under another model": held} if has_pictures(items) else {}
 
 
-def card(builder: Builder, exam: Exam[Any], facts: Mapping[str, Any]) -> str:
-    """Return the card for data set hubs."""
-    size = len(exam.questions)
-    bucket = next(word for most, word in ((1000, "n<1K"), (10_000, "1K<n<10K"), (10**9, "10K<n<100K")) if size < most)
-    pictured = any(question.reference is not None for question in exam.questions)
-    held, painter = ("criteria and a reference image", "reference") if pictured else ("criteria", "text")
-    owned = " Each picture has its own, in `provenance.csv`." if pictured else ""
-    return f"""---
-pretty_name: {facts["name"]}
-license: {facts["licence"].lower()}
-language: [en]
-task_categories: [text-to-image]
-size_categories: [{bucket}]
-tags: [benchmark, text-to-image, limner]
-configs:
-- config_name: default
-  data_files: questions.jsonl
----
-
-# {facts["name"]}
-
-{size} questions for examining text-to-image models, each with {held}, in the layout of
-the exam {exam.kind}. Made with Limner by the recipe {builder.recipe.name}; `DATASHEET.md` says how, with counts.
-
-```
-limner exam check exam.toml
-limner run exam.toml --painter control/{painter} --judge ocr
-```
-
-```python
-from datasets import load_dataset
-questions = load_dataset("json", data_files="questions.jsonl", split="train")
-```
-
-Licence of questions and points: {facts["licence"]}.{owned} This data is for
-examining models, not for training them. {facts["name"]} canary GUID {facts["canary"]}
-"""
-
-
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
@@ -376,87 +332,79 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [line(heads), line(["---"] * len(heads)), *map(line, rows)]
 
 
-CONTEXT: dict[str, Any] = {
-    "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column",
-    "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/", "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"}, "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/", "examples": {"@id": "cr:examples", "@type": "@json"}, "extract": "cr:extract",
-    "field": "cr:field", "fileProperty": "cr:fileProperty", "fileObject": "cr:fileObject", "fileSet": "cr:fileSet",
-    "format": "cr:format", "includes": "cr:includes", "isLiveDataset": "cr:isLiveDataset", "jsonPath": "cr:jsonPath",
-    "key": "cr:key", "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path", "recordSet": "cr:recordSet",
-    "references": "cr:references", "regex": "cr:regex", "repeated": "cr:repeated", "replace": "cr:replace",
-    "sc": "https://schema.org/", "separator": "cr:separator", "source": "cr:source", "subField": "cr:subField",
-    "transform": "cr:transform",
-}  # fmt: skip
-FIELDS = {
-    "id": "the question's id",
-    "prompt": "what a model is asked to draw",
-    "rubric": "the criteria a drawing is marked by, as JSON",
-    "tags": "what the question belongs to, as JSON",
-    "image": "the reference image's path in this folder; empty where it may not be passed on",
-    "licence": "the reference image's licence",
-    "origin": "where the reference image was found",
-    "url": "its address",
-    "subsets": "the named subsets that the question is in",
-    "canary": "a mark by which this data can be found in training data",
-}
-"""The fields of ``questions.jsonl``."""
+TRAINING_PROVENANCE = ("id", "image", "sha256", "origin", "licence", "source")
 
 
-def croissant(folder: Path, exam: Exam[Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of an exam folder, in Croissant 1.0 with its RAI part.
+@dataclass(frozen=True)
+class TrainingResult:
+    """The counts of a training export."""
+
+    samples: int
+    concepts: int
+
+
+def training_items(builder: Builder) -> list[BuildItem]:
+    """Return the items of the training part that have passed the last step, in order."""
+    _, items = builder.look()
+    return [item for _, item in sorted(items.items()) if item.body.get(PART) == TRAIN]
+
+
+def sample_of(item: BuildItem, image: str) -> TrainSample:
+    """Return an item as a sample with its picture under this name."""
+    fields = {name: item.body.get(name, "") for name in TrainSample.model_fields}
+    fields |= {"id": item.id, "image": image}
+    fields |= {"elements": tuple(part["name"] for part in item.body["elements"])}
+    fields |= {"dependencies": tuple(part["says"] for part in item.body["dependencies"])}
+    return TrainSample.model_validate(fields)
+
+
+def training_set(builder: Builder) -> Exam[TrainSample]:
+    """Return the training part as an exam whose questions are its samples, so that they can be counted."""
+    return Exam(builder.build.name, builder.recipe.exam, tuple(_questions(builder)))
+
+
+def _questions(builder: Builder) -> Iterator[Question[TrainSample]]:
+    for item in training_items(builder):
+        sample = sample_of(item, str(item.body["image"]))
+        tags = {"level": sample.level, "discipline": sample.discipline, "concept": sample.concept}
+        yield Question(sample.id, sample.prompt, sample, tags, Reference(sample.image, known_sha256=sample.image))
+
+
+def export_training(builder: Builder, folder: Path, licence: str = "CC-BY-4.0") -> TrainingResult:
+    """Write ``train.jsonl``, ``images/`` and a card into an empty folder, and read them back as training does.
 
     Args:
-        folder: The exam's folder, with ``questions.jsonl`` and the pictures in ``data``.
-        exam: The exam as read from that folder.
-        facts: ``name``, ``licence``, ``version``, ``canary`` and the number of ``withheld`` pictures.
+        builder: The build.
+        folder: The folder for ``limner train``.
+        licence: The licence of prompts, graphs and traces.
+
+    Raises:
+        UsageError: There is nothing to train on, or the folder is not empty.
     """
-    table = folder / "questions.jsonl"
-    hashed = hashlib.sha256(table.read_bytes()).hexdigest()
-    files: list[dict[str, Any]] = [
-        {"@type": "cr:FileObject", "@id": table.name, "name": table.name, "contentUrl": table.name, "sha256": hashed,
-         "encodingFormat": "application/jsonlines", "description": "one line for each question"},
-    ]  # fmt: skip
-    fields = [
-        {"@type": "cr:Field", "@id": f"questions/{name}", "name": name, "description": about, "dataType": "sc:Text",
-         "source": {"fileObject": {"@id": table.name}, "extract": {"column": name}}}
-        for name, about in FIELDS.items()
-    ]  # fmt: skip
-    return {
-        "@context": CONTEXT,
-        "@type": "sc:Dataset",
-        "name": facts["name"],
-        "description": f"{len(exam.questions)} questions for text-to-image models, with criteria and reference images, "
-        f"in the layout of the exam {exam.kind}; made with Limner.",
-        "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
-        "license": _licence_url(facts["licence"]),
-        "version": facts["version"],
-        "url": "https://example.org/" + facts["name"],
-        "citeAs": f"{facts['name']}, version {facts['version']}",
-        "datePublished": facts["date"],
-        "isLiveDataset": False,
-        "rai:dataCollection": "Pictures were gathered, filtered by rules and ratings, and turned into questions by the "
-        "steps that DATASHEET.md counts.",
-        "rai:dataUseCases": "Examining text-to-image models. Not for training: the canary marks it.",
-        "rai:personalSensitiveInformation": "None is sought; pictures are diagrams and figures.",
-        "distribution": files,
-        "recordSet": [
-            {"@type": "cr:RecordSet", "@id": "questions", "name": "questions", "key": {"@id": "questions/id"},
-             "description": "the questions of the exam", "field": fields},
-        ],
-    }  # fmt: skip
-
-
-def _licence_url(name: str) -> str:
-    """Return a licence for the metadata: the address of a Creative Commons licence, or the name of another.
-
-    >>> _licence_url("CC-BY-SA-4.0")
-    'https://creativecommons.org/licenses/by-sa/4.0/'
-    """
-    word = name.casefold()
-    if word == "cc0-1.0":
-        return "https://creativecommons.org/publicdomain/zero/1.0/"
-    if word.startswith("cc-by"):
-        terms, _, number = word.removeprefix("cc-").rpartition("-")
-        return f"https://creativecommons.org/licenses/{terms}/{number}/"
-    return f"https://spdx.org/licenses/{name}.html"
+    items = training_items(builder)
+    if not items:
+        raise UsageError(
+            f"no item of {builder.build.name} is for training and has passed its last step; see `limner build status`"
+        )
+    check_empty(folder)
+    (folder / "images").mkdir(parents=True)
+    lines, rows = [], list[dict[str, Any]]()
+    for item in items:
+        data = builder.store.blobs.get(item.body["image"])
+        # Unchanged: a canary would mean that these pictures must not be used for training.
+        name = f"images/{item.id}.{SUFFIXES[inspect(data).format]}"
+        (folder / name).write_bytes(data)
+        lines.append(sample_of(item, name).model_dump_json())
+        source = item.body.get("source") or {}
+        rows.append({"id": item.id, "image": name, "sha256": item.body["image"], "origin": item.body.get("origin", ""),
+                     "licence": item.body.get("licence", ""), "source": source.get("origin", "")})  # fmt: skip
+    (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_table(folder / "provenance.csv", TRAINING_PROVENANCE, rows)
+    licences = Counter(row["licence"] or "unknown" for row in rows)
+    facts = {"name": builder.build.name, "licence": licence,
+             "licences": "\n".join(_table(["licence", "pictures"], [[k, str(n)] for k, n in licences.most_common()])),
+             "counts": "\n".join(_step_counts(builder.recipe, builder.look()[0]))}  # fmt: skip
+    words = training_card(builder.recipe.name, builder.recipe.exam, len(items), facts)
+    (folder / "README.md").write_text(words, encoding="utf-8")
+    samples = read_samples(folder)
+    return TrainingResult(len(samples), len({sample.rubric.concept for sample in samples}))

@@ -31,7 +31,7 @@ class StepCount:
         waiting: Items that wait for people.
         pending: Items not done yet.
         made: New items, in addition to those that arrived.
-        cost: The cost in dollars; None if a price is unknown.
+        cost: All that was spent, also on items that are no longer there, in dollars; None if a price is unknown.
         miles: Label of a count in the paper after this step, other than of all items -> this build's number.
     """
 
@@ -151,8 +151,7 @@ def count_like_paper(mile: PaperCount, items: Items) -> int:
 
 
 def _add_row(count: StepCount, row: BuildRow) -> None:
-    """Add an item's outcome and its cost to the counts."""
-    count.cost = None if count.cost is None or row.cost is None else count.cost + row.cost
+    """Add an item's outcome to the counts."""
     reason = (row.reason or "").partition(":")[0]
     if row.status == "done":
         count.kept += 1

@@ -114,7 +114,7 @@ def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
         alike = [
             other
             for other in words
-            if fuzz.partial_ratio(word, other, score_cutoff=ALIKE) and len(other) < 1.5 * len(word)
+            if fuzz.partial_ratio(word, other, score_cutoff=ALIKE) and 0.5 < len(other) / len(word) < 1.5
         ]
         labels = sum(
             bool(fuzz.partial_ratio(word, other, score_cutoff=ALIKE)) for other in plain if len(other) >= MARKED - 1
@@ -133,14 +133,35 @@ def _letters(line: str) -> str:
 def light_tones(image: Image) -> Image:
     """Return the picture without dark tones and with more contrast in the light ones, so that OCR reads faint print."""
     from PIL import Image as Module
+    from PIL import ImageFilter
 
-    values = np.asarray(image.convert("L"), dtype=np.float32)
+    grey = image.convert("L")
+    values = np.asarray(grey, dtype=np.float32)
     ground = float(np.percentile(values, 90))
     floor = max(0.0, ground - 90.0)
-    # Erase everything darker than faint print, so that the drawing itself is not read again.
-    shown = np.where(values < floor, ground, values)
+    # Erase everything darker than faint print, with its grey outlines, so that the drawing itself is not read again.
+    ink = np.asarray(grey.filter(ImageFilter.MinFilter(3)), dtype=np.float32) < floor
+    shown = np.where(ink, ground, values)
     spread = np.clip((shown - floor) / max(1.0, ground - floor) * 255.0, 0, 255)
-    return Module.fromarray(spread.astype(np.uint8)).convert("RGB")
+    return Module.fromarray(spread.astype(np.uint8)).filter(ImageFilter.MedianFilter(3)).convert("RGB")
+
+
+UNREAD = 3.0
+"""The ratio of sides from which a region is a line of text; OCR also skips icons and single signs."""
+
+
+def unread_lines(regions: Sequence[Sequence[float]], lines: Sequence[TextLine]) -> int:
+    """Return the number of lines of text that OCR sees but cannot read, for example in a script that it does not know.
+
+    >>> unread_lines([(0, 0, 90, 10), (0, 40, 12, 50)], [])
+    1
+    """
+    count = 0
+    for left, top, right, bottom in regions:
+        x, y, sides = (left + right) / 2, (top + bottom) / 2, sorted((right - left, bottom - top))
+        known = any(line.bounds[0] <= x <= line.bounds[2] and line.bounds[1] <= y <= line.bounds[3] for line in lines)
+        count += not known and sides[1] >= UNREAD * max(1.0, sides[0])
+    return count
 
 
 def text_labels(lines: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -38,6 +39,7 @@ from .base import (
     add_warnings,
     judge,
 )
+from .criterion_words import plain
 from .lint import LintSettings, lint_entries
 from .picture_rules import (
     cut_edges,
@@ -48,6 +50,7 @@ from .picture_rules import (
     near_duplicates,
     picture_hashes,
     text_labels,
+    unread_lines,
 )
 from .wording import why_not_english
 
@@ -125,7 +128,9 @@ class MeasureSettings(StrictModel):
     """
 
     sort: str = "image"
-    measures: tuple[Literal["size", "text", "layout", "labels", "edges", "watermark", "language", "aspect"], ...]
+    measures: tuple[
+        Literal["size", "text", "layout", "labels", "edges", "watermark", "unread", "language", "aspect"], ...
+    ]
     rules: tuple[Rule, ...] = ()
     of: str = ""
     letters: float = Field(default=0.1, ge=0, le=1)
@@ -171,6 +176,11 @@ async def _text(item: BuildItem, context: StepContext) -> dict[str, Any]:
     light = await asyncio.to_thread(lambda: encode_png(light_tones(decode(data))))
     faint: list[TextLine] = (await OcrProbe().measure(light, context.calls)).lines
     return {"lines": lines, "faint_lines": [line.text for line in faint]}
+
+
+async def _unread(item: BuildItem, context: StepContext) -> dict[str, Any]:
+    sha256 = item.body["image"]
+    return {"unread": unread_lines(await context.text_regions(sha256), await context.read_text(sha256))}
 
 
 async def _layout(item: BuildItem, context: StepContext) -> dict[str, Any]:
@@ -222,6 +232,7 @@ MEASURES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Measure]] = {
     "labels": (("lines",), ("labels",), _labels),
     "edges": (("image",), ("cut_strokes", "cut_edge"), _edges),
     "watermark": (("lines", "faint_lines"), ("watermark",), _watermark),
+    "unread": (("image",), ("unread",), _unread),
     "language": (("lines",), ("foreign",), _language),
     "aspect": (("width", "height"), ("aspect",), _aspect),
 }
@@ -272,6 +283,41 @@ async def _duplicates(items: Sequence[BuildItem], context: StepContext) -> Mappi
         else item
         for item in items
     }
+
+
+class RecurringSettings(StrictModel):
+    """The definition of entries that recur in many items. All numbers are our choice.
+
+    Attributes:
+        field: The field with a list; `part` is the part of an entry that is compared.
+        items: The fewest items that an entry recurs in, and `share` their smallest share of all items.
+        least: The share of its entries from which an item is warned of.
+    """
+
+    sort: str = "image"
+    field: str
+    part: str = ""
+    items: int = Field(default=3, ge=2)
+    share: float = Field(default=0.02, gt=0, le=1)
+    least: float = Field(default=0.3, gt=0, le=1)
+
+
+async def _recurring(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
+    how: RecurringSettings = context.settings
+    texts = {item.id: {plain(str(value_at(e, how.part) if how.part else e)) for e in item.body[how.field]}
+             for item in items}  # fmt: skip
+    counts = Counter(text for own in texts.values() for text in own)
+    often = {text for text, count in counts.items() if count >= max(how.items, how.share * len(items))}
+    left: dict[str, StepOutcome] = {}
+    for item in items:
+        same = texts[item.id] & often
+        words = f"{len(same)} of {len(texts[item.id])} entries recur in other items, such as {min(same, default='')!r}"
+        left[item.id] = add_warnings(item, [words] if same and len(same) >= how.least * len(texts[item.id]) else [])
+    return left
+
+
+def _bind_recurring(step: BuildStep, how: RecurringSettings, code: Code) -> BuildStep:
+    return replace(step, reads=(WARNINGS, how.field), takes=how.sort, makes=how.sort, together=_recurring, bind=None)
 
 
 class PaintSettings(StrictModel):
@@ -369,6 +415,7 @@ class SplitSettings(StrictModel):
 
     Attributes:
         test: The share of items that the exam gets, in whole topics. MMMG's paper has 4,456 of about 20,456.
+        by: A field whose values the exam gets in the proportions of all items, as far as whole topics allow.
         train_origins: Origins of pictures that training may use; the paper's are all synthetic.
         exam: An exam that training must not reveal, as in ``limner run``; empty for none.
         data: The data of that exam.
@@ -377,6 +424,7 @@ class SplitSettings(StrictModel):
 
     sort: str = "image"
     test: float = Field(default=0.22, ge=0, le=1)
+    by: str = "level"
     train_origins: tuple[str, ...] = ("synthetic",)
     exam: str = ""
     data: Path | None = None
@@ -420,12 +468,18 @@ def _parts(items: Sequence[BuildItem], how: SplitSettings) -> dict[str, str]:
         barred = sum(item.body.get("origin") not in how.train_origins for item in topics[topic])
         return -barred / len(topics[topic]), hashlib.sha256(f"{how.seed}/{topic}".encode()).digest()
 
+    def value(item: BuildItem) -> str:
+        return str(item.body.get(how.by, ""))
+
     parts: dict[str, str] = {}
-    room = how.test * len(items)
+    room = {name: how.test * count for name, count in Counter(map(value, items)).items()}
     for topic in sorted(topics, key=place):
-        side = TEST if room > 0 else TRAIN
-        room -= len(topics[topic])
-        parts |= {item.id: side for item in topics[topic]}
+        # A topic with items of several values goes where most of them still belong.
+        fitting = sum(room[value(item)] > 0 for item in topics[topic])
+        side = TEST if fitting and 2 * fitting >= len(topics[topic]) else TRAIN
+        for item in topics[topic]:
+            room[value(item)] -= side == TEST
+            parts[item.id] = side
     return parts
 
 
@@ -464,16 +518,24 @@ def _bind_sort(step: BuildStep, how: Any, code: Code) -> BuildStep:
     return replace(step, takes=how.sort, makes=how.sort, bind=None)
 
 
+def _bind_split(step: BuildStep, how: SplitSettings, code: Code) -> BuildStep:
+    fields = (*(step.reads or ()), *([how.by] if how.by else ()))
+    return replace(step, reads=fields, takes=how.sort, makes=how.sort, bind=None)
+
+
 FILTER = BuildStep("filter", "keeps items that pass rules", FilterSettings, bind=_bind_filter)
 MEASURE = BuildStep("measure", "measures each picture and applies rules", MeasureSettings, bind=_bind_measure)
 DUPLICATES = BuildStep(
     "duplicates", "drops pictures that look like another one", DuplicatesSettings,
     reads=("hashes", "width", "height", "detail", "source_text"), together=_duplicates, bind=_bind_sort,
 )  # fmt: skip
+RECURRING = BuildStep(
+    "recurring", "warns of items whose entries recur in many others", RecurringSettings, bind=_bind_recurring
+)
 PAINT = BuildStep("paint", "has a picture drawn for every prompt that has none", PaintSettings, bind=_bind_paint)
 SAMPLE = BuildStep("sample", "draws a sample, or marks it", SampleSettings, bind=_bind_sample)
 SPLIT = BuildStep(
     "split", "parts exam and training by topic and concept", SplitSettings,
-    reads=("concept", "topic", "prompt", "origin"), writes=(PART,), together=split, bind=_bind_sort,
+    reads=("concept", "topic", "prompt", "origin"), writes=(PART,), together=split, bind=_bind_split,
 )  # fmt: skip
 JOIN = BuildStep("join", "takes fields from items of another sort", JoinSettings, bind=_bind_join)

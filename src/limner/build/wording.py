@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..core.schema import read_toml
 
+_WORDS = re.compile(r"[^\W\d_]{2,}", re.UNICODE)
 _LETTERS = re.compile(r"[^\W\d_]+", re.UNICODE)
 LATIN = ("LATIN", "GREEK", "MICRO", "OHM", "ANGSTROM", "DEGREE", "FEMININE", "MASCULINE", "MODIFIER", "DOUBLE-STRUCK")
 """The beginnings of the Unicode names of letters in English exams, including Greek ones in formulas."""
@@ -42,7 +43,8 @@ def why_not_english(lines: Iterable[str], letters: float = 0.1) -> str | None:
     True
     """
     text = " ".join(lines)
-    kinds = [unicodedata.name(ch, "").split(" ")[0] for ch in text if ch.isalpha()]
+    # Single signs are often misread, such as a minus as a Chinese letter.
+    kinds = [unicodedata.name(ch, "").split(" ")[0] for word in _WORDS.findall(text) for ch in word]
     others = [kind for kind in kinds if kind not in LATIN]
     if len(others) >= MIN_LETTERS and len(others) > letters * len(kinds):
         return f"{len(others)} of {len(kinds)} letters are {max(set(others), key=others.count).title()}"

@@ -231,29 +231,28 @@ def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[st
 @click.option("--version", default="1.0.0", show_default=True, help="Version of the data set.")
 @click.option("--pass-on", multiple=True, metavar="LICENCE",
               help="Another licence that allows passing pictures on. Repeatable.")  # fmt: skip
+@click.option("--url", default="", metavar="URL", help="Where the data set will be, for its Croissant metadata.")
 @click.option("--train", "training", is_flag=True,
               help="Write the training part instead: train.jsonl and images/, for `limner train`.")  # fmt: skip
 @options.store
-def export_command(name: str, folder: Path, licence: str, version: str, pass_on: tuple[str, ...], training: bool,
-                   store: str) -> None:  # fmt: skip
+def export_command(name: str, folder: Path, licence: str, version: str, pass_on: tuple[str, ...], url: str,
+                   training: bool, store: str) -> None:  # fmt: skip
     """Write the result of a build to FOLDER: an exam, ready for `limner run`.
 
     Pictures whose licence does not allow passing them on are not copied, but listed with their sources.
     """
-    from ..build.export import export
+    from ..build.export import export, export_training
     from ..build.open import open_build
     from ..store.store import open_store
 
     if training:
-        from ..build.train_files import export_training
-
         with open_store(store) as opened:
-            written = export_training(open_build(opened, name), folder)
+            written = export_training(open_build(opened, name), folder, licence)
         say(f"{written.samples} samples of {written.concepts} concepts are now in {folder}")
         say(f"    limner train flux-reason --data {folder} --base FOLDER")
         return
     with open_store(store) as opened:
-        exported = export(open_build(opened, name), folder, licence=licence, version=version, pass_on=pass_on)
+        exported = export(open_build(opened, name), folder, licence=licence, version=version, pass_on=pass_on, url=url)
     say(f"{exported.questions} questions and {exported.pictures} pictures are now in {folder}")
     if exported.texts:
         say(f"{exported.texts} texts may not be passed on: the questions point to their sources instead")

@@ -104,6 +104,16 @@ class RapidOcr:
         ]
         return in_reading_order(lines)
 
+    def regions(self, image: Image.Image) -> list[list[float]]:
+        """Return left, top, right and bottom of all text, also in scripts that the models cannot read."""
+        if min(image.size) < MIN_SIDE:
+            return []
+        import numpy as np
+
+        boxes = self._engine().text_det(np.ascontiguousarray(np.asarray(_padded(flatten(image)))[:, :, ::-1])).boxes
+        corners = [] if boxes is None else [_corners(box, 1.0) for box in boxes]
+        return [[*map(min, zip(*each, strict=True)), *map(max, zip(*each, strict=True))] for each in corners]
+
     def _engine(self) -> Any:
         engine = getattr(self._local, "engine", None)
         if engine is None:
@@ -111,13 +121,15 @@ class RapidOcr:
         return engine
 
 
-def rapidocr_reader() -> Callable[..., list[dict[str, Any]]]:
+def rapidocr_reader() -> Callable[..., list[Any]]:
     """Return the function with which a worker reads images; the engine is loaded immediately."""
     _keep_memory()
     engine = RapidOcr()
     engine._engine()
 
-    def read(data: bytes, again: bool = False) -> list[dict[str, Any]]:
+    def read(data: bytes, again: bool = False, regions: bool = False) -> list[Any]:
+        if regions:
+            return engine.regions(decode(data))
         return [line.to_json() for line in engine.read(decode(data), again)]
 
     return read

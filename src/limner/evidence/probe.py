@@ -155,6 +155,17 @@ class OcrProbe(LocalProbe):
         super().__init__("ocr", f"{engine.name}/{version}", recipe, seconds, {"again": True} if again else None)
 
 
+class TextRegionProbe(LocalProbe):
+    """A probe that finds where text is, whether RapidOCR can read it or not."""
+
+    field = "regions"
+
+    def __init__(self, seconds: float = OCR_S) -> None:
+        engine = RapidOcr()
+        recipe = Recipe(engine.name, "limner.evidence.ocr:rapidocr_reader")
+        super().__init__("text-regions", f"{engine.name}/{engine.version}", recipe, seconds, {"regions": True})
+
+
 @dataclass(frozen=True)
 class ProbeInputs:
     """The inputs for opening a probe.

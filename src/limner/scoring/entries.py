@@ -173,15 +173,17 @@ def _evaluators(store: Store, exam: str, exam_kind: Kind[Any], marked: set[str])
     )
 
 
-def open_kind(store: Store, exam: str, constants: Mapping[str, float] | None = None) -> Kind[Any]:
-    """Return the kind of a stored exam; its protocol scores with `constants` instead of its usual numbers.
+def open_kind(
+    store: Store, exam: str, constants: Mapping[str, float] | None = None, reading: Reading = "careful"
+) -> Kind[Any]:
+    """Return the kind of a stored exam; its protocol scores by `reading`, with `constants` for its usual numbers.
 
     Raises:
         StoreError: The store has no such exam.
         UsageError: The protocol has no such constant.
     """
     opened_kind = kind(kind_of(store, exam))
-    return replace(opened_kind, protocol=opened_kind.protocol.tuned(constants)) if constants else opened_kind
+    return replace(opened_kind, protocol=opened_kind.protocol.tuned(constants or {}).read_as(reading))
 
 
 def load_groups(
@@ -208,7 +210,7 @@ def load_groups(
     Raises:
         UsageError: The store has no such evaluator.
     """
-    exam_kind = opened or open_kind(store, exam)
+    exam_kind = opened or open_kind(store, exam, reading=reading)
     questions = load_questions(store, exam, exam_kind.rubric)
     newest = {question.id: question for question in questions.values()}
     wanted = frozenset(painters)

@@ -86,7 +86,7 @@ def find_groups(
     """
     with using_store(store) as opened:
         name = exams.stored_name(exam)
-        kind = open_kind(opened, name, constants)
+        kind = open_kind(opened, name, constants, parse_reading(reading))
         backends, asked = split_options(options or {})
         chosen = known_painters(opened, name, [name_and_spec(word)[0] for word in painters])
         # Controls test the judge, so they are loaded whichever painters are selected.

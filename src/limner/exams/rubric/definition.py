@@ -14,6 +14,7 @@ from pydantic import AliasChoices, Field, model_validator
 
 from ...core.data_layout import DataLayout, find_value
 from ...core.data_rows import Problems
+from ...core.protocol import Reading
 from ...core.schema import StrictModel
 from ...core.vocabulary import ValueTest, line_of, read_declared
 
@@ -241,6 +242,19 @@ class SummaryPlan(StrictModel):
         return (self.of,) if isinstance(self.of, str) else self.of
 
 
+class ReadingPlan(StrictModel):
+    """What a reading changes.
+
+    Attributes:
+        unread: What an undecided criterion is: ``open``, so that scores with it have no value; ``omit``, as if the
+            question did not have it; or ``lowest``.
+        scores: Scores that take the place of those with the same names.
+    """
+
+    unread: Literal["open", "omit", "lowest"] = "open"
+    scores: tuple[ScorePlan, ...] = ()
+
+
 class Breakdowns(StrictModel):
     """The tags by which tables break down scores, the order of a tag's values, and the tag of clusters."""
 
@@ -262,6 +276,7 @@ class Definition(DataLayout):
     asks: tuple[AskPlan, ...] = Field(min_length=1)
     scores: tuple[ScorePlan, ...] = Field(min_length=1)
     summaries: dict[str, SummaryPlan] = Field(default_factory=dict)
+    readings: dict[Reading, ReadingPlan] = Field(default_factory=dict)
     presets: dict[str, dict[str, Any]] = Field(default_factory=dict)
     breakdowns: Breakdowns = Breakdowns()
 
@@ -270,6 +285,13 @@ class Definition(DataLayout):
         if score.top is not None:
             return score.top
         return float(self.family(score.parts[0])[0].high) if score.kind == "scale" else 100.0
+
+    def read_as(self, reading: Reading) -> Definition:
+        """Return the definition with the scores of a reading."""
+        plans = {plan.name: plan for plan in self.readings.get(reading, ReadingPlan()).scores}
+        if not plans:
+            return self
+        return self.model_copy(update={"scores": tuple(plans.get(plan.name, plan) for plan in self.scores)})
 
     def family(self, name: str) -> tuple[Family, ...]:
         """Return the families that a name means: one, or those of a group."""
@@ -291,7 +313,14 @@ def read_definition(path: Path) -> Definition:
     """
     definition = read_declared(path, Definition)
     problems, text = Problems(), path.read_text(encoding="utf-8")
-    for place, message in _contradictions(definition, path.parent / definition.prompts):
+    found = [*_contradictions(definition, path.parent / definition.prompts)]
+    for reading, plan in definition.readings.items():
+        where: Place = ("readings", reading, "scores")
+        names = {score.name for score in definition.scores}
+        found += [(where, f"there is no score {each.name!r}") for each in plan.scores if each.name not in names]
+        wrong = _wrong_scores(definition.read_as(reading), _part_names(definition)) if plan.scores else ()
+        found += [(where, message) for _, message in wrong]
+    for place, message in found:
         problems.add(f"{'.'.join(map(str, place))}: {message}", path, line_of(text, place))
     problems.settle()
     return definition
@@ -302,8 +331,7 @@ Place = tuple[str | int, ...]
 
 def _contradictions(definition: Definition, prompts: Path) -> Iterator[tuple[Place, str]]:
     """Yield what does not fit together: the place and a message."""
-    families = [family.name for family in definition.criteria]
-    names = {*families, *(family.group for family in definition.criteria if family.group)}
+    families, names = [family.name for family in definition.criteria], _part_names(definition)
     yield from _repeated("criteria", families)
     yield from _repeated("asks", [ask.name for ask in definition.asks])
     for n, ask in enumerate(definition.asks):
@@ -327,6 +355,11 @@ def _contradictions(definition: Definition, prompts: Path) -> Iterator[tuple[Pla
         if family not in asked:
             yield ("criteria", n, "name"), "no ask has this family"
     yield from _wrong_scores(definition, names)
+
+
+def _part_names(definition: Definition) -> set[str]:
+    """Return the names of all families and groups."""
+    return {name for family in definition.criteria for name in (family.name, family.group) if name}
 
 
 def _wrong_scores(definition: Definition, names: set[str]) -> Iterator[tuple[Place, str]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 from ...core.asks import Ask, Reply, Unreadable, Variant
 from ...core.exam import Question
@@ -46,8 +47,27 @@ class RubricExam(Protocol[Any]):
             for plan in plans
             if plan.kind == "weighted" and isinstance(plan.of, dict) and plan.of.keys() <= names and not plan.otherwise
         }
+        self._unread: Literal["open", "omit", "lowest"] = "open"
         self.asked = _hash_asked(definition)
         self._sheets: dict[str, Sheet] = {}
+
+    def read_as(self, reading: Reading) -> RubricExam:
+        """Return the protocol with the scores of a reading."""
+        plan = self.definition.readings.get(reading)
+        if plan is None:
+            return self
+        other = RubricExam(self.definition.read_as(reading))
+        other.asked, other._unread = self.asked, plan.unread
+        return other
+
+    def _decided(self, question: Question[Any], marks: Sequence[Mark]) -> tuple[Sheet, dict[str, int]]:
+        """Return the criteria that count in this reading, and the values of those that are decided."""
+        sheet, answers = self.sheet(question), values(marks)
+        if self._unread == "lowest":
+            answers = {each.criterion.id: each.criterion.low for each in sheet.criteria} | answers
+        if self._unread == "omit":
+            sheet = replace(sheet, criteria=tuple(each for each in sheet.criteria if each.criterion.id in answers))
+        return sheet, answers
 
     def sheet(self, question: Question[Any]) -> Sheet:
         """Return the criteria of a question with its columns and tags; it is made once."""
@@ -88,7 +108,7 @@ class RubricExam(Protocol[Any]):
 
     def scores(self, question: Question[Any], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
         """Return the declared scores; None for those that the marks leave open, or that the question does not have."""
-        return score_drawing(self.definition, self.sheet(question), values(marks))
+        return score_drawing(self.definition, *self._decided(question, marks))
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
         """Return the parts of each score's mean, and of each declared summary."""
@@ -105,10 +125,8 @@ class RubricExam(Protocol[Any]):
 
     def _over_criteria(self, plan: SummaryPlan, row: Row) -> tuple[float, float] | None:
         """Return the sum of the criteria's worths, and their number; None if not all are decided."""
-        answers = values(row.marks)
-        chosen = [
-            each for each in self.sheet(row.question).criteria if {each.family.name, each.family.group} & {*plan.parts}
-        ]
+        sheet, answers = self._decided(row.question, row.marks)
+        chosen = [each for each in sheet.criteria if {each.family.name, each.family.group} & {*plan.parts}]
         if not chosen or any(each.criterion.id not in answers for each in chosen):
             return None
         return plan.top * sum(each.worth(answers[each.criterion.id]) for each in chosen), float(len(chosen))

@@ -128,9 +128,9 @@ def training_in(store: Store, kind: str, name: str | None) -> Exam[Any] | None:
         UsageError: There are several, or the named build has none.
     """
     # Imported here because most tables do not need it.
+    from ...build.export import training_set
     from ...build.open import open_build
     from ...build.records import load_builds
-    from ...build.train_files import training_set
 
     builders = [open_build(store, build.name) for build in load_builds(store) if name in (None, build.name)]
     sets = [training_set(builder) for builder in builders if builder.recipe.exam == kind]

@@ -126,7 +126,7 @@ class Inventory:
 
     def __init__(self, store: Store, name: str, terms: Terms = USUAL) -> None:
         self.store, self.name, self.terms = store, name, terms
-        self.kind = open_kind(store, name, terms.constants)
+        self.kind = open_kind(store, name, terms.constants, terms.reading)
         self.protocol = self.kind.protocol
         self.versions = load_questions(store, name, self.kind.rubric)
         newest = load_exam(store, name, self.kind.rubric).questions

@@ -20,8 +20,8 @@ from .model import MISSING, Cells, Table, simple_table
 
 def funnel_rows(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[dict[str, Any]]:
     """Return a mapping for each step: its counts, and the number of items that remained in the paper."""
-    # If the paper has several counts after one step, use the first.
-    miles = {mile.after: mile for mile in reversed(recipe.paper)}
+    # Beside a number of items only a number of items; counts of concepts and of parts are in the table's notes.
+    miles = {mile.after: mile for mile in reversed(recipe.paper) if not (mile.distinct or mile.where)}
     steps = []
     for place, count in zip(recipe.places, counts, strict=True):
         mile = miles.get(place.name)

@@ -355,7 +355,9 @@ async def text_screen(item: BuildItem, context: StepContext) -> BuildItem:
     gone = set[str]()
     if asked:
         intro = context.prompts.fill("text-screen", method=item.body["method"])
-        right = await _answers(item, context, "expert", _question(item, asked), intro)
+        # The expert goes by the text too, so the note that only the picture counts would contradict its prompt.
+        plain = [{**row, "question": row["question"].removesuffix(f" {NOTE}")} for row in asked]
+        right = await _answers(item, context, "expert", _question(item, plain), intro)
         gone = {key for key, hit in right.items() if not hit}
     kept = [row for row, key in zip(rows, keys, strict=True) if key not in gone]
     for level in dict.fromkeys(row["level"] for row in rows):

@@ -39,11 +39,17 @@ def read_atoms(reply: str, item: Mapping[str, Any], values: Mapping[str, Any], f
 
 
 def check_atoms(item: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Check a reviewed set of atoms: it must fit the rubric, and both prompts must give the same split."""
+    """Check a reviewed set of atoms: it fits the rubric, both prompts give the same split, and no atom is invented.
+
+    An atom that the checker does not see in the figure waits for people; what they accept is right.
+    """
     try:
         Atoms.model_validate({name: item[name] for name in Atoms.model_fields})
     except ValidationError as error:
         raise Unreadable(first_error(error)) from error
+    unseen = [name for modality in MODALITIES for name in item.get(f"unseen_{modality}") or ()]
+    if unseen and not item.get("reviewers"):
+        raise Unreadable(f"nobody has confirmed what the checker does not see in the figure: {', '.join(unseen[:6])}")
     if faults := split_faults(item):
         raise Unreadable("; ".join(faults[:6]))
     return {"checked": True}
