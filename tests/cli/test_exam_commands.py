@@ -25,12 +25,29 @@ from tests.support import picture
 SOUND = [f"Is the part '{name}' labelled?" for name in tuple("ABCDEFGHIJ")]
 
 
-def test_exams_are_listed_with_details() -> None:
+def test_exams_are_listed_with_the_state_of_their_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMNER_DATA", str(tmp_path))
+    (tmp_path / "mmmg").mkdir()
+    rows = {row["exam"]: row for row in limner("exams", "--format", "json").json()}
+    assert rows.keys() >= set(SHIPPED)
+    assert {name: rows[name]["data"] for name in ("genexam", "mmmg", "fepbench")} == {
+        "genexam": "sample; not fetched",
+        "mmmg": "here",
+        "fepbench": "sample; not released",
+    }
+    assert (rows["genexam"]["licence"], rows["aibench"]["licence"]) == ("MIT", "none stated")
+    assert (rows["genexam"]["questions"], rows["genexam"]["score"]) == (1000, "strict")
     out = limner("exams").out
+    assert re.search(r"│ genexam +│ +1,?000 │ sample; not fetched +│ +MIT │ GenExam: ", out), out
+
+
+def test_details_of_one_exam_are_listed() -> None:
+    out = limner("exams", "genexam").out
     assert f"genexam: {GENEXAM.title}" in out
     for fact in ("strict (0-100): ", "relaxed (0-100): ", "variants: release, paper", "bundled sample: sample/genexam"):
         assert fact in out
     assert "-O reference=image|none|caption|both" in out
+    assert "no exam 'genexom'" in limner("exams", "genexom", code=2).err
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,8 @@ def test_invalid_arguments_are_usage_errors(words: list[str], message: str) -> N
 
 def test_closed_stdout_ends_command_quietly(tmp_path: Path) -> None:
     """As in `limner exams | head -1`: it ends quietly."""
-    script = "import sys, limner.exams.genexam; from limner.cli import main; sys.argv = ['limner', 'exams']; main()"
+    words = "sys.argv = ['limner', 'exams', 'genexam']; main()"
+    script = f"import sys, limner.exams.genexam; from limner.cli import main; {words}"
     started = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
     )

@@ -41,30 +41,18 @@ def test_version_equals_that_of_package() -> None:
     assert entries()["limner"]["title"] == CFF["title"]
 
 
-def test_page_and_citation_file_name_same_papers() -> None:
-    cited = [entry for key, entry in entries().items() if key != "limner"]
-    filed = [
-        {
-            "title": each["title"],
-            "author": " and ".join(f"{who['family-names']}, {who['given-names']}" for who in each["authors"]),
-            "year": str(each["year"]),
-            "eprint": each["identifiers"][0]["value"].removeprefix("arXiv:"),
-            "archivePrefix": "arXiv",
-            "primaryClass": "cs.CV",
-            "url": each["url"],
-        }
-        for each in CFF["references"]
-    ]
-    assert cited == filed
-    assert all(entry["url"].endswith(f"/{entry['eprint']}") for entry in cited)
-
-
-def test_every_exam_has_its_paper() -> None:
-    rows = {
-        code(re.sub(r"\[(.+?)\]\(.+?\)", r"\1", exam)): code(key) for exam, _, key in table(PAGE, "exam", "paper").rows
-    }
-    assert sorted(rows) == sorted(EXAMS.own())
+def test_page_citation_file_and_figures_name_same_papers() -> None:
+    filed = {each["url"]: (each["title"], each["identifiers"][0]["value"]) for each in CFF["references"]}
     figures = (ROOT / "src" / "limner" / "exams" / "README.md").read_text("utf-8")
-    for exam, key in rows.items():
-        (number,) = re.findall(rf"^\| {exam}/paper/published\.csv .*?arXiv ([\d.]+)", figures, re.MULTILINE)
-        assert entries()[key]["eprint"] == number, exam
+    exams = []
+    for exam, paper in table(PAGE, "exam", "paper").rows:
+        exams.append(code(re.sub(r"\[(.+?)\]\(.+?\)", r"\1", exam)))
+        cited = re.fullmatch(r"(.+) \(\[arXiv ([\d.]+)\]\((.+)\)\)", paper)
+        assert cited is not None, paper
+        title, number, url = cited.groups()
+        assert filed.pop(url) == (title, f"arXiv:{number}")
+        assert url.endswith(f"/{number}")
+        (in_figures,) = re.findall(rf"^\| {exams[-1]}/paper/published\.csv .*?arXiv ([\d.]+)", figures, re.MULTILINE)
+        assert in_figures == number, exam
+    assert filed == {}
+    assert sorted(exams) == sorted(EXAMS.own())

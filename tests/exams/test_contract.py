@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.resources import files
 from itertools import product
@@ -21,7 +21,7 @@ from limner.core.errors import DataError, UsageError
 from limner.core.exam import Question
 from limner.core.marks import Mark, fill
 from limner.core.protocol import READINGS
-from limner.exams import SHIPPED, kind, read, resolve, write_starter
+from limner.exams import EXAMS, SHIPPED, kind, read, resolve, write_starter
 from limner.judges import make_variant
 from tests.exams.fepbench import atom_sets
 from tests.exams.genexam import replies as genexam
@@ -35,8 +35,10 @@ EVIDENCE: dict[str, Any] = {
     "regions": {"value": 100, "backend": "imported"},
     "aesthetics": {"value": 51.0, "backend": "imported"},
 }
-QUESTIONS = {name: read(resolve(f"sample/{name}")).questions for name in SHIPPED}
-each_exam = pytest.mark.parametrize("name", SHIPPED)
+DECLARED = tuple(name for name in EXAMS.own() if name not in SHIPPED)
+NAMES = (*SHIPPED, *DECLARED)
+QUESTIONS = {name: read(resolve(f"sample/{name}")).questions for name in NAMES}
+each_exam = pytest.mark.parametrize("name", NAMES)
 
 
 def ways(name: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -52,7 +54,7 @@ def made(name: str) -> list[Variant]:
 
 
 each_way = pytest.mark.parametrize(
-    ("name", "variant", "options"), [(name, *way) for name in SHIPPED for way in ways(name)]
+    ("name", "variant", "options"), [(name, *way) for name in NAMES for way in ways(name)]
 )
 
 
@@ -112,6 +114,15 @@ PAPERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "worldgenbench": ("openai/gpt-4o", "paper", {}),
     "fepbench": ("openai/gpt-5.4", "paper", {"temperature": 0}),
     "aibench": ("openrouter/qwen/qwen3-vl-235b-a22b-instruct", "single", {"temperature": 0, "max_tokens": 1024}),
+    "wise": (
+        "local/Qwen/Qwen3.5-35B-A3B",
+        "exam",
+        {"temperature": 0, "max_tokens": 500, "chat_template_kwargs": {"enable_thinking": False}},
+    ),
+    "corebench": ("gemini/gemini-2.5-flash", "exam", {"temperature": 0}),
+    "krisbench": ("openai/gpt-4o", "exam", {"max_tokens": 1000}),
+    "risebench": ("openai/gpt-4.1-2025-04-14", "exam", {"temperature": 0, "max_tokens": 4096}),
+    "grade": ("gemini/gemini-3-flash-preview", "exam", {"reasoning_effort": "low"}),
 }
 """The judge of each paper, how it was asked, and with which arguments."""
 
@@ -136,6 +147,8 @@ def test_presets_match_papers_and_are_valid(name: str) -> None:
 def answer(name: str, question: Question[Any], ask: Ask) -> Any:
     """A reply as the ask wants it: JSON, or a text."""
     rubric = question.rubric
+    if name in DECLARED:
+        return best_reply(ask)
     if name == "genexam":
         return genexam.reply([1] * len(rubric.scoring_points), [2, 1, 0])
     if name == "fepbench":
@@ -150,6 +163,21 @@ def answer(name: str, question: Question[Any], ask: Ask) -> Any:
     if ask.name == "all":
         return {str(n): item.correct_option for n, item in enumerate(rubric.checklist, 1)}
     return "A"
+
+
+def best_reply(ask: Ask) -> Any:
+    """The reply of the ask's schema with the best value of each criterion."""
+
+    def best(shape: Mapping[str, Any]) -> Any:
+        match shape.get("type"):
+            case "object":
+                return {name: best(inner) for name, inner in shape["properties"].items()}
+            case "array":
+                return [best(shape["items"])] * len(ask.criteria)
+        return max(shape["enum"]) if "enum" in shape else "seen"
+
+    assert ask.contract.schema is not None
+    return best(ask.contract.schema)
 
 
 JSON = st.recursive(
@@ -221,7 +249,7 @@ def test_missing_reply_is_unread_and_not_zero(name: str) -> None:
 def test_better_marks_never_lower_score_and_bounds_contain_truth(name: str, data: st.DataObject) -> None:
     protocol, question = kind(name).protocol, data.draw(st.sampled_from(QUESTIONS[name]))
     criteria = protocol.criteria(question)
-    truth = [Mark(criterion.id, data.draw(st.integers(0, criterion.top))) for criterion in criteria]
+    truth = [Mark(criterion.id, data.draw(st.integers(criterion.low, criterion.top))) for criterion in criteria]
     some = [mark if data.draw(st.booleans()) else Mark.abstain(mark.criterion, "") for mark in truth]
     place = data.draw(st.integers(0, len(truth) - 1))
     better = [*truth[:place], Mark(truth[place].criterion, criteria[place].top), *truth[place + 1 :]]
@@ -246,7 +274,7 @@ IDS = {"genexam": "id", "mmmg": "key", "worldgenbench": "id", "fepbench": "id", 
 """The field that names a question."""
 
 
-@each_exam
+@pytest.mark.parametrize("name", SHIPPED)
 def test_invalid_lines_are_reported_with_file_line_and_id(name: str, tmp_path: Path) -> None:
     write_starter(tmp_path / "mine", name)
     file = min((tmp_path / "mine" / "data").rglob("*.jsonl"))

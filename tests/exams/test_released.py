@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from limner.core.asks import Ask, Picture, Text, Unreadable
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Question
-from limner.core.prompts import Prompts
-from limner.exams import kind
+from limner.core.prompts import Prompts, Template
+from limner.exams import kind, read, resolve
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.protocol import release_loads
 from limner.exams.released import (
     MAX_FILE_BYTES,
     ReleasedText,
+    _read_f_string,
     _template,
     read_release,
     read_texts,
@@ -188,6 +189,47 @@ def test_positional_fields_and_markers_are_filled(words: list[str], one: str, ot
     assert _template(text, ReleasedText("x", replace={"[X]": "points"})).fill(fields) == text.replace("[X]", other)
 
 
+F_STRING = '''
+def ask(data):
+    other = f"{data}"
+    words = f"""Rate {{it}}: {data['Prompt']} by {why}."""
+    return [{"text": f"{data['Prompt']}, {why!r}"}]
+'''
+"""A release that fills its words inside a function."""
+
+
+def f_string(folder: Path, **given: Any) -> Template:
+    (folder / "judge.py").write_text(F_STRING, "utf-8")
+    places = {"data['Prompt']": "prompt", "why": "reason"}
+    return _read_f_string(folder, "judge.py", ReleasedText(**{"function": "ask", "places": places, **given}))
+
+
+def test_f_string_in_function_is_filled(tmp_path: Path) -> None:
+    template = f_string(tmp_path, variable="words")
+    assert template.fill({"prompt": "A {tree}", "reason": "x"}) == "Rate {it}: A {tree} by x."
+    assert f_string(tmp_path) == template, "the only text with both places, and without a format"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"function": "nothing"}, "has no text with the places data.*in nothing"),
+        ({"variable": "other"}, "has no text with the places"),
+        ({"places": {"why": "reason"}}, "has no text with the places why in ask"),
+    ],
+)
+def test_other_f_string_is_rejected(tmp_path: Path, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        f_string(tmp_path, **given)
+
+
+def test_placeholders_are_renamed_and_text_is_added() -> None:
+    template = _template("Do {it}.", ReleasedText("x", {"it": "prompt"}))
+    assert template.fill({"prompt": "this"}) == "Do this."
+    template = _template("Keep {braces}.", ReleasedText("x", ["prompt"], then="\nPrompt: {prompt}"))
+    assert template.fill({"prompt": "this"}) == "Keep {braces}.\nPrompt: this"
+
+
 PLAIN = {"answers": [{"answer": 1}, {"answer": 0}], "global_evaluation": {name: {"score": 2} for name in RATINGS}}
 """A reply without anything that we ask for beyond the marks."""
 
@@ -287,6 +329,24 @@ def test_real_clone_texts_match_python(name: str) -> None:
     assert isinstance(prompts, Prompts)
     for ask in asks(name, folder):
         assert told(ask)
+
+
+@pytest.mark.parametrize("name", ["wise", "corebench", "krisbench", "risebench", "grade"])
+def test_real_clone_of_declared_exam_fills_all_templates(name: str) -> None:
+    """Every template has a text in the clone, and what is asked holds the question's words."""
+    release = release_of(kind(name))
+    assert release is not None
+    folder = Path(os.environ.get(VARIABLE, "none")) / release.repository.rpartition("/")[2]
+    need("releases", folder.is_dir(), f"{VARIABLE} names no folder with a clone of {release.repository}")
+    exam = kind(name)
+    way = make_variant(exam, None, {}, f"release:{folder}")
+    for each in read(resolve(f"sample/{name}")).questions:
+        for ask in exam.protocol.asks(each, DRAWING, {}, way):
+            words = "".join(part.text for part in ask.shown if isinstance(part, Text))
+            assert len(words) > 100
+            assert "{{" not in words
+            fields = [field for pieces in way.prompts.released.values() for field in pieces.pieces[1::2]]
+            assert "prompt" in fields
 
 
 def found(folder: Path, source: str | bytes, name: str = "words") -> tuple[str, int]:

@@ -83,7 +83,8 @@ def presets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     exam = _exam(ctx).removeprefix("sample/")
     folders = dict(_exam_folders())
     chosen = [folders[exam]] if exam in folders else list(folders.values())
-    return _matching([name for folder in chosen for name in _toml(folder / "presets.toml")], incomplete)
+    tables = ((_toml(folder / "presets.toml"), _toml(folder / "exam.toml").get("presets", {})) for folder in chosen)
+    return _matching([name for pair in tables for presets in pair for name in presets], incomplete)
 
 
 def tables(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
@@ -141,11 +142,13 @@ def _exam_folders() -> Iterator[tuple[str, Path]]:
     from ..core.registry import entries
 
     for entry in entries("limner.exams"):
-        top, *rest = entry.value.partition(":")[0].split(".")
+        module, _, name = entry.value.partition(":")
+        top, *rest = module.split(".")
         spec = find_spec(top)
         for place in (spec.submodule_search_locations or ()) if spec is not None else ():
-            if (folder := Path(place, *rest)).is_dir():
-                yield entry.name, folder
+            for folder in (Path(place, *rest), Path(place, *rest[:1], name)):
+                if folder.is_dir():
+                    yield entry.name, folder
 
 
 @click.command("completion")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import options, running
+from . import complete, options, running
 from .say import say, say_failures
 
 if TYPE_CHECKING:
@@ -23,30 +23,32 @@ SHOWN_LINTS = 20
 
 
 @click.command("exams")
-def exams_command() -> None:
-    """List installed exams with their scores, variants, options and presets."""
-    from ..core.errors import UsageError
-    from ..exams import exam_names, kind
+@click.argument("exam", required=False, shell_complete=complete.exams)
+@options.table_or_json
+def exams_command(exam: str | None, form: str) -> None:
+    """List installed exams, with state and licence of their data; of one EXAM, scores, variants and presets."""
+    from ..exams import kind, resolve
+    from ..report.tables.render import show
+    from ..report.tables.status import exams_table, list_exams
 
-    for name in exam_names():
-        try:
-            exam_kind = kind(name)
-        except UsageError as error:
-            say(f"{name}: {error}")
-            continue
-        protocol = exam_kind.protocol
-        say(f"{name}: {exam_kind.title}")
-        for score in protocol.scored:
-            say(f"    {score.name} (0-{score.top:g}): {score.about}")
-        say(f"    variants: {', '.join(protocol.variants)}")
-        for option, values in {**protocol.options, **protocol.draw_options}.items():
-            say(f"    -O {option}={'|'.join(values)}")
-        for constant, number in protocol.constants.items():
-            say(f"    -O {constant}={number:g} with scores, show and export")
-        for preset, body in exam_kind.all_presets.items():
-            say(f"    --preset {preset}: {_describe_preset(body)}")
-        if exam_kind.sample is not None:
-            say(f"    bundled sample: sample/{name}")
+    if exam is None:
+        rows = list_exams()
+        show(form, lambda: [exams_table(rows)], body=lambda: rows)
+        return
+    exam_kind = kind(resolve(exam).kind)
+    protocol = exam_kind.protocol
+    say(f"{exam_kind.name}: {exam_kind.title}")
+    for score in protocol.scored:
+        say(f"    {score.name} (0-{score.top:g}): {score.about}")
+    say(f"    variants: {', '.join(protocol.variants)}")
+    for option, values in {**protocol.options, **protocol.draw_options}.items():
+        say(f"    -O {option}={'|'.join(values)}")
+    for constant, number in protocol.constants.items():
+        say(f"    -O {constant}={number:g} with scores, show and export")
+    for preset, body in exam_kind.all_presets.items():
+        say(f"    --preset {preset}: {_describe_preset(body)}")
+    if exam_kind.sample is not None:
+        say(f"    bundled sample: sample/{exam_kind.name}")
 
 
 def _describe_preset(body: Mapping[str, Any]) -> str:
@@ -322,8 +324,9 @@ class FirstShipped(click.Option):
 @exam_command.command("new")
 @click.argument("folder", type=options.FOLDER)
 @click.option(
-    "--like", cls=FirstShipped, metavar="EXAM", help="The exam whose rules and sample are the starting point."
-)
+    "--like", cls=FirstShipped, metavar="EXAM",
+    help="The exam whose rules and sample are the starting point; rubric for rules of your own, without code.",
+)  # fmt: skip
 def new(folder: Path, like: str | None) -> None:
     """Write a small valid exam into FOLDER, for you to edit."""
     from ..exams import SHIPPED, write_starter

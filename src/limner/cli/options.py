@@ -127,6 +127,8 @@ store = click.option(
 
 
 def _use_columns(context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> None:
+    if not words:
+        return
     from ..core.errors import UsageError
     from ..exams.data_source import COLUMNS
 

@@ -41,6 +41,10 @@ class Criterion:
     present_means: int = 1
     low: int = 0
 
+    def share(self, value: float) -> float:
+        """Return how far a value is from the worst to the best, from 0 to 1."""
+        return (value - self.low) / (self.top - self.low)
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:

@@ -89,6 +89,7 @@ class Kind(Generic[R]):
         recipe: A folder with the steps for building such an exam; see `limner.build.recipe`.
         write: The counterpart of `read`: writes the items of a build into a folder; see `ExamWriter`.
         lint: Yields what is wrong with the exam's definition when compared with its data.
+        licence: The licence of the data, if `download` does not tell it.
         files: The definition and prompts of a user's own exam, which stores keep; see `limner.exams.rubric`.
     """
 
@@ -111,6 +112,7 @@ class Kind(Generic[R]):
     recipe: Path | None = None
     write: ExamWriter | None = None
     lint: Callable[[Exam[R]], Iterable[DataError]] | None = None
+    licence: str = ""
     files: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:

@@ -1,9 +1,9 @@
 """The wording of prompts in an exam's release, read from a user's clone: ``--prompts release:FOLDER``.
 
 ``release.toml`` in the exam's prompts folder names the file, the variant and options, and for each template the
-variable (or ``Class.attribute``, or the key in a YAML file) and its fields: ``format`` lists those that the release
-fills with `str.format`, ``replace`` those that it substitutes for a marker. ``templates`` are those of the judge,
-``drawing`` those of painters.
+variable (or ``Class.attribute``, or the key in a YAML file) and its fields: ``format`` names those that the release
+fills with `str.format`, ``replace`` those that it substitutes for a marker, ``places`` the expressions of an f-string
+inside a ``function``. ``templates`` are those of the judge, ``drawing`` those of painters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..core.asks import Variant
 from ..core.errors import DataError, UsageError
@@ -39,16 +39,28 @@ class ReleasedText:
     """One text of the release.
 
     Attributes:
-        variable: The variable that holds it in the file.
-        format: The fields filled by `str.format`; unnamed ones in order.
+        variable: The variable that holds it in the file; empty if there is only what `then` adds.
+        format: The fields filled by `str.format`, unnamed ones in order; or placeholder -> field.
         replace: Marker in the text -> the field that replaces it.
         file: The file, if it is not the release's usual one.
+        function: The function with the text, which is an f-string there; without `variable`, the only one that has all
+            `places`.
+        places: Expression in the f-string -> the field that replaces it.
+        then: What the release's code adds to the text; then `format` is about this.
     """
 
-    variable: str
-    format: Sequence[str] = ()
+    variable: str = ""
+    format: Sequence[str] | Mapping[str, str] = ()
     replace: Mapping[str, str] = field(default_factory=dict)
     file: str | None = None
+    function: str = ""
+    places: Mapping[str, str] = field(default_factory=dict)
+    then: str = ""
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """Placeholder of `format` -> field."""
+        return self.format if isinstance(self.format, Mapping) else {name: name for name in self.format}
 
 
 @dataclass(frozen=True)
@@ -110,8 +122,11 @@ def read_release(kind: Kind[Any], folder: Path, *, drawing: bool = False) -> tup
         raise UsageError(f"--prompts {PREFIX}{folder}: no such folder; clone {release.repository} there")
     templates = {}
     for name, released_text in (release.drawing if drawing else release.templates).items():
-        file = released_text.file or release.file
-        text, line = read_texts(folder, file, [released_text.variable])[released_text.variable]
+        file, name_there = released_text.file or release.file, released_text.variable
+        if released_text.function:
+            templates[name] = _read_f_string(folder, file, released_text)
+            continue
+        text, line = read_texts(folder, file, [name_there])[name_there] if name_there else ("", 1)
         try:
             templates[name] = _template(text, released_text)
         except ValueError as error:
@@ -134,21 +149,69 @@ def _template(text: str, given: ReleasedText) -> Template:
     Raises:
         ValueError: The text is empty or cannot be sent, or a field is missing, unknown or has a format.
     """
-    if not text.strip():
+    if not (text + given.then).strip():
         raise ValueError("the text is empty")
     if re.search("[\ud800-\udfff]", text):
         raise ValueError("it contains half of a surrogate pair, which cannot be sent")
-    if given.format:
-        pieces = _split_format(text, given.format)
+    if given.then:
+        first, *others = _split_format(given.then, given.fields)
+        pieces = [text + first, *others]
+    elif given.format or isinstance(given.format, Mapping):
+        pieces = _split_format(text, given.fields)
     else:
         pieces = [text]
         for mark, name in given.replace.items():
             split = ([piece] if n % 2 else _split_at_mark(piece, mark, name) for n, piece in enumerate(pieces))
             pieces = [part for parts in split for part in parts]
-    lacking = [name for name in (*given.format, *given.replace.values()) if name not in pieces[1::2]]
+    lacking = [name for name in (*given.fields.values(), *given.replace.values()) if name not in pieces[1::2]]
     if lacking:
         raise ValueError(f"the text has no place for {', '.join(lacking)}")
-    return Template(text, tuple(pieces))
+    return Template(text + given.then, tuple(pieces))
+
+
+def _read_f_string(folder: Path, file: str, given: ReleasedText) -> Template:
+    """Return the template made from an f-string inside a function; nothing in it is run.
+
+    Raises:
+        DataError: There is not exactly one such text, or it has other expressions.
+    """
+    path = _plain_file(folder, file)
+    functions = [
+        node for node in ast.walk(_parse_source(path)) if isinstance(node, SCOPES) and node.name == given.function
+    ]
+    texts = [node for function in functions for node in _f_strings(function, given.variable)]
+    fitting = [node for node in texts if set(_expressions(node)) == set(given.places)]
+    if len(fitting) != 1:
+        places = f" with the places {', '.join(given.places)}" if given.places else ""
+        message = f"has {len(fitting) or 'no'} text{places} in {given.function}; check out the release's file again"
+        raise DataError(message, file=path)
+    pieces = [""]
+    for part in fitting[0].values:
+        if isinstance(part, ast.FormattedValue):
+            pieces += [given.places[ast.unparse(part.value)], ""]
+        else:
+            pieces[-1] += str(cast(ast.Constant, part).value)
+    return Template("".join(f"{{{piece}}}" if n % 2 else piece for n, piece in enumerate(pieces)), tuple(pieces))
+
+
+def _f_strings(function: ast.AST, variable: str) -> Iterator[ast.JoinedStr]:
+    """Yield the f-strings in a function, or those to which a variable is set."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.JoinedStr) and not variable:
+            yield node
+        elif (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.JoinedStr)
+            and _assigns(node, lambda part: isinstance(part, ast.Name) and part.id == variable)
+        ):
+            yield node.value
+
+
+def _expressions(text: ast.JoinedStr) -> Iterator[str]:
+    for part in text.values:
+        if isinstance(part, ast.FormattedValue):
+            plain = part.conversion == -1 and part.format_spec is None
+            yield ast.unparse(part.value) if plain else f"{ast.unparse(part.value)} with a format"
 
 
 def _split_at_mark(piece: str, mark: str, name: str) -> list[str]:
@@ -156,8 +219,9 @@ def _split_at_mark(piece: str, mark: str, name: str) -> list[str]:
     return [first, *(part for words in rest for part in (name, words))]
 
 
-def _split_format(text: str, fields: Sequence[str]) -> list[str]:
+def _split_format(text: str, fields: Mapping[str, str]) -> list[str]:
     """Return text and field names alternately, as `str.format` splits the text."""
+    order = list(fields)
     pieces, nameless, words = list[str](), 0, ""
     for literal, name, spec, conversion in string.Formatter().parse(text):
         words += literal
@@ -168,10 +232,10 @@ def _split_format(text: str, fields: Sequence[str]) -> list[str]:
         if not name:
             name, nameless = str(nameless), nameless + 1
         if name.isdecimal():
-            name = fields[int(name)] if int(name) < len(fields) else name
+            name = order[int(name)] if int(name) < len(order) else name
         if name not in fields:
             raise ValueError(f"the place {{{name}}} cannot be filled; choose from: {', '.join(fields)}")
-        pieces, words = [*pieces, words, name], ""
+        pieces, words = [*pieces, words, fields[name]], ""
     return [*pieces, words]
 
 

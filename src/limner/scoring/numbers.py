@@ -157,7 +157,7 @@ def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, flo
     """Return the share of criteria decided, and the share of those that are met."""
     total, met = 0, list[float]()
     for entry in entries:
-        total += len(criteria_tops(entry.question, protocol))
+        total += len(criteria_spans(entry.question, protocol))
         met += shares(entry, protocol).values()
     shares_decided = {"share": round(len(met) / total, 4) if total else 0.0}
     return shares_decided | {"met": round(sum(met) / len(met), 4)} if met else shares_decided
@@ -216,7 +216,7 @@ def fill_undecided(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
     """Return the row with every undecided criterion given its best or its worst value."""
     question, evidence = entry.question, entry.evidence
     decided = not protocol.reasons and entry.scored and not is_undecided(entry)
-    if decided and [*map(_criterion, entry.marks)] == [*criteria_tops(question, protocol)]:
+    if decided and [*map(_criterion, entry.marks)] == [*criteria_spans(question, protocol)]:
         return Row(question, entry.marks, entry.scores, evidence)  # Already scored.
     marks = tuple(fill(entry.marks, criteria_of(question, protocol), best))
     scores = protocol.scores(question, marks, evidence) if entry.scored or best else protocol.nothing(question)
@@ -362,22 +362,23 @@ def _met(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[tuple[str, s
 
 
 def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
-    """Return the decided criteria of one marking, each as a share of its best value.
+    """Return the decided criteria of one marking, each as a share of the way from its worst to its best value.
 
     Marks that belong to no criterion are left out: they are findings, such as superfluous elements of a drawing, which
     each judge names differently.
     """
-    top = criteria_tops(entry.question, protocol)
-    return {name: value / top[name] for name, value in values(entry.marks).items() if name in top}
+    spans = criteria_spans(entry.question, protocol)
+    given = values(entry.marks).items()
+    return {name: (value - spans[name][0]) / spans[name][1] for name, value in given if name in spans}
 
 
 MAX_REMEMBERED = 20_000
 """The maximum number of questions whose criteria are cached."""
-_remembered: dict[tuple[int, str], tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]] = {}
+_remembered: dict[tuple[int, str], tuple[Protocol[Any], Sequence[Criterion], Mapping[str, tuple[int, int]]]] = {}
 
 
-def criteria_tops(question: Question[Any], protocol: Protocol[Any]) -> Mapping[str, int]:
-    """Return the best value of each criterion of a question."""
+def criteria_spans(question: Question[Any], protocol: Protocol[Any]) -> Mapping[str, tuple[int, int]]:
+    """Return the worst value of each criterion of a question, and how far the best one is from it."""
     return _criteria(question, protocol)[2]
 
 
@@ -388,7 +389,7 @@ def criteria_of(question: Question[Any], protocol: Protocol[Any]) -> Sequence[Cr
 
 def _criteria(
     question: Question[Any], protocol: Protocol[Any]
-) -> tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]:
+) -> tuple[Protocol[Any], Sequence[Criterion], Mapping[str, tuple[int, int]]]:
     """Return the criteria of a question from the cache, which all painters share."""
     # The protocol is cached too, so that its id is not reused for another one.
     key = (id(protocol), question.hash)
@@ -396,5 +397,6 @@ def _criteria(
         if len(_remembered) >= MAX_REMEMBERED:
             _remembered.clear()
         criteria = protocol.criteria(question)
-        remembered = _remembered[key] = protocol, criteria, {each.id: each.top for each in criteria}
+        spans = {each.id: (each.low, each.top - each.low) for each in criteria}
+        remembered = _remembered[key] = protocol, criteria, spans
     return remembered

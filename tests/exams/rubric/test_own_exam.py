@@ -55,6 +55,8 @@ def test_table_and_json_equal_script() -> None:
     expected = by_hand(ANSWERS)
     (row,) = limner("scores", "mine", "--format", "json").json()
     assert numbers(row["scores"]) == {name: pytest.approx(value, abs=1e-9) for name, value in expected.items()}
+    met = sum(sum(points) + (scale - 1) / 4 for points, scale in ANSWERS.values())
+    assert row["decided"]["met"] == pytest.approx(met / (len(ANSWERS) + 15), abs=1e-3)
     table = limner("scores", "mine").out
     assert all(f"{value:.1f}" in table for value in expected.values())
 
@@ -157,6 +159,7 @@ def test_changed_scores_apply_to_stored_marks_and_changed_criteria_do_not(tmp_pa
     assert row["scores"]["relaxed"]["value"] < by_hand(ANSWERS)["relaxed"]
     write_exam(tmp_path / "my_exam", TOML.replace("rest of the picture", "background"))
     limner(*run)
+    assert f"criteria {row['setup']['asked'][:4]} " in limner("scores", "mine").out
     rows = limner("scores", "mine", "--format", "json").json()
     assert len({each["setup"]["asked"] for each in rows}) == len(rows) == 2
 

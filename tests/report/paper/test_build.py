@@ -287,7 +287,9 @@ def test_row_shows_settings_and_its_name_omits_those_of_the_preset(store: Store)
     drawings = schema.drawings
     drawn = sa.update(drawings).where(drawings.c.painter == one).values(options=options, width=1920, height=1080)
     store.write(lambda connection: connection.execute(drawn))
-    rows = {line.label: [cell.text for cell in line.cells[1:]] for line in own(build(find("fepbench:table6"), store))}
+    table = build(find("fepbench:table6"), store)
+    assert "exam fepbench, 3 of its 4 questions scored" in " ".join(table.caption)
+    rows = {line.label: [cell.text for cell in line.cells[1:]] for line in own(table)}
     assert rows[f"{one}?tile=3"] == ["1920x1080", "50", "5.0", "not set"]
     assert rows[other][1:] == ["not set", "not set", "not set"]
     assert len(rows) == 2

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from .lint import lint_definition
 from .protocol import RubricExam
 
 if TYPE_CHECKING:
-    from .. import Kind
+    from .. import ImportedReply, Kind
 
 FILE = "exam.toml"
 _FILE_NAME = re.compile(r"exam\.toml|\w[\w.-]*/\w[\w.-]*\.md")
@@ -43,6 +43,11 @@ def load_declared(path: Path) -> Kind[Any]:
     def read(data: Path, name: str, columns: Columns) -> Exam[RubricQuestion]:
         return read_questions(data, name, definition.with_columns(columns), path)
 
+    def read_released(results: Path) -> Iterator[ImportedReply]:
+        from .results import read_results
+
+        return read_results(results, definition)
+
     def there(name: str) -> Path | None:
         return folder / name if (folder / name).exists() else None
 
@@ -56,9 +61,11 @@ def load_declared(path: Path) -> Kind[Any]:
         sample=there("sample"),
         presets=definition.presets,
         download=there("download.toml"),
+        read_results=read_released if definition.results else None,
         paper=there("paper"),
         studies=there("studies"),
         recipe=there("recipe"),
+        licence=definition.licence,
         lint=partial(lint_definition, path, definition),
         statistics={"criteria": lambda question: len(question_sheet(definition, question).criteria)},
     )

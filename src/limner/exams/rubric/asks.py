@@ -92,16 +92,16 @@ def _fields(
     """Return the values of all fields that a template may have."""
     fields = {name: as_words(value) for name, value in values.items()}
     for family in {each.family.name: each.family for each in criteria}.values():
-        listed = _listed([each for each in criteria if each.family is family])
+        listed = _listed(ask, [each for each in criteria if each.family is family])
         fields |= {name: listed for name in (family.column, family.name) if name}
-    fields |= {"criteria": _listed(criteria), "count": str(len(criteria))}
+    fields |= {"criteria": _listed(ask, criteria), "count": str(len(criteria))}
     reply = _fill(prompts, ask.form, fields) if ask.form else reply_words(ask, criteria)
     return fields | {"reply": reply.strip()}
 
 
-def _listed(criteria: Sequence[RubricCriterion]) -> str:
-    """Return the criteria as a numbered list; one alone without a number."""
-    if len(criteria) == 1 and not criteria[0].family.column:
+def _listed(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> str:
+    """Return the criteria as a numbered list; one of the exam or of a call of its own without a number."""
+    if len(criteria) == 1 and (ask.each or not criteria[0].family.column):
         return criteria[0].listed
     lines = (each.listed.replace("\n", "\n   ") for each in criteria)
     return "\n".join(f"{n}. {line}" for n, line in enumerate(lines, 1))

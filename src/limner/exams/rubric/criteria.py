@@ -47,8 +47,7 @@ class RubricCriterion:
         """Return what a value is worth, from 0 to 1."""
         if self.worths:
             return self.worths[int(value)]
-        low, top = self.criterion.low, self.criterion.top
-        return (value - low) / (top - low)
+        return self.criterion.share(value)
 
 
 @dataclass(frozen=True)

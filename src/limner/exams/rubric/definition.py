@@ -95,6 +95,28 @@ class ShownText(StrictModel):
     text: str = Field(min_length=1)
 
 
+class ReleasedForm(StrictModel):
+    """The form of replies to a release's own wording: one of these.
+
+    Attributes:
+        label: A label that the number follows, such as "Final Score: 4"; a number alone is read too.
+        word: Whether a word, yes or no, decides; yes counts before no.
+        key: The key in an object, in which ``*`` stands for the name of the family.
+        list: The key in each object of a list, whose order is that of the criteria.
+    """
+
+    label: str = ""
+    word: bool = False
+    key: str = ""
+    entries: str = Field(default="", alias="list")
+
+    @model_validator(mode="after")
+    def _is_one_form(self) -> Self:
+        if sum(map(bool, (self.label, self.word, self.key, self.entries))) != 1:
+            raise ValueError("give one of label, word, key and list")
+        return self
+
+
 class AskPlan(StrictModel):
     """One call to the judge.
 
@@ -111,6 +133,7 @@ class AskPlan(StrictModel):
         system: The template of the system message.
         max_side: The longest side of pictures; `detail` the detail that is asked of the service.
         only: An option, or ``variant`` -> the value with which the call is made.
+        also: The form of replies to the release's own wording, which is read if a reply does not have the exam's own.
         when: The conditions under which a question has the call.
         tokens: The approximate length of a reply, for estimates.
     """
@@ -128,6 +151,7 @@ class AskPlan(StrictModel):
     max_side: int | None = Field(default=None, ge=64)
     detail: str | None = None
     only: dict[str, str] = Field(default_factory=dict)
+    also: ReleasedForm | None = None
     when: tuple[Condition, ...] = ()
     tokens: int = Field(default=500, ge=1)
 
@@ -154,6 +178,7 @@ class ScorePlan(StrictModel):
     Attributes:
         of: The families, groups or earlier scores that it is made of; with weights for ``weighted`` and ``sum``.
         otherwise: Other weights, the first of which applies whose families the question has all.
+        required: Families or groups without which ``all`` is 0.
         when: The conditions under which a question has the score; of a gate, those under which it changes the value.
         to: A gate's highest value, as a share of the best; before that the value is multiplied by `times`, and `plus`
             is added.
@@ -167,6 +192,7 @@ class ScorePlan(StrictModel):
     kind: Literal["share", "weighted", "all", "mean", "product", "gate", "scale", "sum"]
     of: Parts
     otherwise: tuple[dict[str, float], ...] = ()
+    required: tuple[str, ...] = ()
     when: tuple[Condition, ...] = ()
     to: float = 1.0
     times: float = Field(default=1.0, ge=0)
@@ -242,6 +268,44 @@ class SummaryPlan(StrictModel):
         return (self.of,) if isinstance(self.of, str) else self.of
 
 
+class ResultColumn(StrictModel):
+    """Where a release's result has the ratings of a family.
+
+    Attributes:
+        column: The column with the value, or with the list of `key`.
+        key: The key of the value in each entry of a list, whose order is that of the criteria.
+        reason: The column, or key in an entry, with the reason.
+        reply: The column with the judge's whole reply, in its place.
+    """
+
+    column: str = ""
+    key: str = ""
+    reason: str = ""
+    reply: str = ""
+
+    @model_validator(mode="after")
+    def _has_a_place(self) -> Self:
+        if bool(self.column) == bool(self.reply):
+            raise ValueError("give one of column and reply")
+        return self
+
+
+class ResultPlan(StrictModel):
+    """The files that a release's scorer writes, which ``limner import`` reads; see `limner.exams.rubric.results`.
+
+    Attributes:
+        files: Patterns of the files; `levels` and `id` are as for the data.
+        id_until: A mark: an id ends before the last one, as where a number of the drawing follows.
+        values: Family -> its place in a result.
+    """
+
+    files: tuple[str, ...] = Field(min_length=1)
+    levels: tuple[str, ...] | None = None
+    id: str | tuple[str, ...]
+    id_until: str = ""
+    values: dict[str, ResultColumn] = Field(min_length=1)
+
+
 class ReadingPlan(StrictModel):
     """What a reading changes.
 
@@ -278,6 +342,7 @@ class Definition(DataLayout):
     summaries: dict[str, SummaryPlan] = Field(default_factory=dict)
     readings: dict[Reading, ReadingPlan] = Field(default_factory=dict)
     presets: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    results: ResultPlan | None = None
     breakdowns: Breakdowns = Breakdowns()
 
     def top(self, score: ScorePlan) -> float:

@@ -13,6 +13,7 @@ from ...core.marks import Mark
 from ...core.vocabulary import ReplyField, describe_fields, example_reply, read_reply
 from .criteria import RubricCriterion
 from .definition import AskPlan
+from .released_replies import read_released_reply
 
 WORDING = """Reply with one JSON object and nothing else, of this form:
 
@@ -24,11 +25,11 @@ WORDING = """Reply with one JSON object and nothing else, of this form:
 def reply_fields(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> dict[str, ReplyField]:
     """Return the fields of a reply about these criteria: a list for each family of a question's own, and values."""
     fields: dict[str, ReplyField] = {}
-    for key, family in _by_key(ask, criteria).items():
+    for key, family in _byanswer_key(ask, criteria).items():
         value = _value_field(family)
         if ask.reasons:
             words = ReplyField(kind="text", required=False)
-            value = ReplyField(kind="group", fields={_key(ask, "reason"): words, _key(ask, "value"): value})
+            value = ReplyField(kind="group", fields={answer_key(ask, "reason"): words, answer_key(ask, "value"): value})
         about = _describe(ask, family[0], len(family))
         if _is_list(ask, family):
             fields[key] = ReplyField(kind="list", of=value, least=len(family), most=len(family), about=about)
@@ -42,9 +43,9 @@ def reply_schema(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> dict[str,
     if ask.reply == "list":
         return None
     shapes: dict[str, Any] = {}
-    for key, family in _by_key(ask, criteria).items():
+    for key, family in _byanswer_key(ask, criteria).items():
         value = _value_schema(family)
-        entry = {_key(ask, "reason"): {"type": "string"}, _key(ask, "value"): value}
+        entry = {answer_key(ask, "reason"): {"type": "string"}, answer_key(ask, "value"): value}
         if _is_list(ask, family):
             shapes[key] = list_schema(entry) if ask.reasons else {"type": "array", "items": value}
         else:
@@ -65,34 +66,48 @@ def reply_words(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> str:
 
 
 def read_answers(ask: AskPlan, criteria: Sequence[RubricCriterion], text: str) -> list[Mark]:
-    """Return the marks in a reply to one call.
+    """Return the marks in a reply to one call, in the exam's own form or that of its release.
 
     Raises:
-        Unreadable: The reply does not have the form; the message says how.
+        Unreadable: The reply has neither form; the message says how it differs from the exam's own.
     """
+    try:
+        return _read_own(ask, criteria, text)
+    except Unreadable:
+        if ask.also is None:
+            raise
+        try:
+            return read_released_reply(ask.also, criteria, text)
+        except Unreadable:
+            pass
+        raise
+
+
+def _read_own(ask: AskPlan, criteria: Sequence[RubricCriterion], text: str) -> list[Mark]:
     if ask.reply == "list":
         flags = read_flags(text, len(criteria))
         return [Mark(each.criterion.id, flag) for each, flag in zip(criteria, flags, strict=True)]
     body, marks = loads(text), list[Mark]()
     values = read_reply(reply_fields(ask, criteria), body)
-    for key, family in _by_key(ask, criteria).items():
+    for key, family in _byanswer_key(ask, criteria).items():
         listed = _is_list(ask, family)
         entries, raw = (values[key], body[key]) if listed else ([values[key]], [body[key]])
         for each, entry, written in zip(family, entries, raw, strict=True):  # type: ignore[call-overload]
-            reason = text_in(written, _key(ask, "reason")) if ask.reasons else ""
-            marks.append(_mark(each, entry[_key(ask, "value")] if ask.reasons else entry, reason))
+            reason = text_in(written, answer_key(ask, "reason")) if ask.reasons else ""
+            marks.append(_mark(each, entry[answer_key(ask, "value")] if ask.reasons else entry, reason))
     return marks
 
 
-def _by_key(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> dict[str, list[RubricCriterion]]:
+def _byanswer_key(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> dict[str, list[RubricCriterion]]:
     """Return the criteria by their key in the reply, in order."""
     by_key: dict[str, list[RubricCriterion]] = {}
     for each in criteria:
-        by_key.setdefault(_key(ask, each.family.name), []).append(each)
+        by_key.setdefault(answer_key(ask, each.family.name), []).append(each)
     return by_key
 
 
-def _key(ask: AskPlan, name: str) -> str:
+def answer_key(ask: AskPlan, name: str) -> str:
+    """Return the key of a family, or of ``value`` or ``reason``, in the reply to an ask."""
     return ask.keys.get(name, "answer" if name == "value" else name)
 
 
@@ -126,8 +141,8 @@ def _describe(ask: AskPlan, first: RubricCriterion, count: int) -> str:
         values = "the letter of an option"
     else:
         values = f"one of {', '.join(words)}" if words else f"a whole number from {criterion.low} to {criterion.top}"
-    reason = f"`{_key(ask, 'reason')}` says in one sentence what is seen or missing" if ask.reasons else ""
-    value = f"`{_key(ask, 'value')}` is {values}" if reason else values
+    reason = f"`{answer_key(ask, 'reason')}` says in one sentence what is seen or missing" if ask.reasons else ""
+    value = f"`{answer_key(ask, 'value')}` is {values}" if reason else values
     entries = f"exactly {count} entries in the order above" if _is_list(ask, [first]) else ""
     return "; ".join(part for part in (entries, reason, value) if part)
 

@@ -79,7 +79,7 @@ class ScoreSheet:
             closed = all(condition.holds(self._values) for condition in plan.when)
             return max(0.0, min(parts[0] * plan.times + plan.plus, plan.to)) if closed else parts[0]
         if plan.kind == "all":
-            return float(self._all_best(plan.parts))
+            return float(all(map(self._of, plan.required)) and self._all_best(plan.parts))
         return prod(parts) if plan.kind == "product" else sum(parts) / len(parts)
 
     def _weighted(self, weights: Mapping[str, float], others: Iterable[Mapping[str, float]]) -> float | None:

@@ -431,10 +431,11 @@ def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) 
 def _about(layout: Layout, exam: Exam[Any], sections: Sequence[Section | None]) -> set[str]:
     """Return the ids of the questions that the columns cover."""
     ids: set[str] = set()
-    for slot in (slot for section in sections for slot in specs(layout, section, ["any"])):
+    slots = [slot for section in sections for slot in specs(layout, section, ["any"])]
+    if layout.rows == "painters":
+        slots = [slot for slot in slots if slot.figure.score is not None] or slots
+    for slot in slots:
         part = slot.part
-        if layout.rows == "painters" and slot.figure.score is None:
-            continue
         tagged = {
             question.id for question in exam.questions if part.tag is None or question.tags.get(part.tag) == slot.tagged
         }

@@ -178,17 +178,13 @@ def _rows(table: Table, published: bool) -> Iterator[TableRow]:
     return (row for sheet in table.flat for row in sheet.rows() if row.published is published)
 
 
-def count_rows(steps: Sequence[StepState | None], covered: Callable[[StepState], float | None]) -> CellCount:
+def count_rows(steps: Iterable[StepState], covered: Callable[[StepState], float]) -> CellCount:
     """Count the rows of a figure; `covered` returns how much of a step's row the store has."""
     counts = CellCount()
     for step in steps:
-        share = None if step is None or step.step.cannot is not None else covered(step)
-        if step is None or (step.step.cannot is not None and share is None):
-            counts += one_cell("out_of_reach")
-        elif share:
-            counts += one_cell("filled" if share >= 1 else "partial")
-        else:
-            counts += one_cell("missing")
+        share = 0.0 if step.step.cannot is not None else covered(step)
+        lacking = "missing" if step.step.cannot is None else "out_of_reach"
+        counts += one_cell(lacking if not share else "filled" if share >= 1 else "partial")
     return counts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ... import exams
 from ...calls.budget import Budget, BudgetReached
@@ -34,6 +34,14 @@ from .request import PaperList, Reproduction, chosen_items, paper_list
 from .rows import RowFinder, StoredPainter, row_finder
 from .steps import Planner, RunStep, StepState, make_step
 
+Number = TypeVar("Number", int, float)
+
+
+def sum_known(numbers: Iterable[Number | None]) -> Number | None:
+    """Return the sum; None if any number is unknown."""
+    known = list(numbers)
+    return None if None in known else sum(number for number in known if number is not None)
+
 
 @dataclass(frozen=True)
 class ItemState:
@@ -55,14 +63,12 @@ class ItemState:
     @property
     def dollars(self) -> float | None:
         """The cost of the missing parts of its rows; None if any price is unknown."""
-        amounts = [step.dollars for step in self.runnable]
-        return None if None in amounts else sum(amount or 0.0 for amount in amounts)
+        return sum_known(step.dollars for step in self.runnable)
 
     @property
     def calls(self) -> int | None:
         """The number of paid calls that its rows still need; None if unknown."""
-        counts = [step.calls for step in self.runnable]
-        return None if None in counts else sum(count or 0 for count in counts)
+        return sum_known(step.calls for step in self.runnable)
 
     @property
     def runnable(self) -> list[StepState]:
@@ -137,8 +143,7 @@ class Checklist:
     @property
     def calls(self) -> int | None:
         """The number of paid calls for the rest; None if unknown."""
-        counts = [step.calls for step in self.runnable]
-        return None if None in counts else sum(count or 0 for count in counts)
+        return sum_known(step.calls for step in self.runnable)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON."""
@@ -313,7 +318,7 @@ def _counted(checklist: Checklist, item: ItemState, store: Store) -> ItemState:
     if not wants.wants:
         why = why_not_made(checklist, item)
         return replace(item, cells=one_cell("missing" if why else "filled"), not_made=why)
-    cells = count_rows(list(item.steps.values()), checklist.covered)
+    cells = count_rows(item.steps.values(), checklist.covered)
     why = why_not_made(checklist, item) if cells.filled or cells.partial else None
     if why is not None:
         made = cells.filled + cells.partial

@@ -95,6 +95,8 @@ def state_of(item: ItemState) -> str:
     """Describe how much of an item is there."""
     if item.cells is None:
         return f"cannot be reproduced: {item.wants.item.cannot}"
+    if not item.cells.paper:
+        return "none of the chosen rows is in it"
     counts = item.cells.to_json()
     unit = "cells" if item.wants.layout else "rows" if item.wants.wants else ""
     parts = [f"{counts[state]:,} {words}" for state, words in STATES.items() if counts[state]]

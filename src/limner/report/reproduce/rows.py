@@ -182,8 +182,8 @@ class RowFinder:
     def _lacking(self, name: str, spec: str) -> str | None:
         kind, _, rest = spec.partition("/")
         if kind == OWN_MACHINE:
-            folder = _painter_option(name, "folder/PATH")
-            return f"no service offers {rest}: draw it on your own machine, and use the pictures with {folder}"
+            own = f"{_painter_option(name, 'worker/MODULE:FACTORY')} (`limner docs painters` has an example)"
+            return f"no service offers {rest}: wrap its code with {own}, or use pictures with {name}=folder/PATH"
         if kind not in PAINTERS.names() and kind not in self.settings.providers:
             return f"Limner does not know a service that offers it; name a painter with {_painter_option(name)}"
         return self._gone(spec, f"replace it with {_painter_option(name)}")

@@ -193,8 +193,8 @@ class JudgeData:
 
     def _count(self, table: JudgeTable, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> None:
         values = {mark.criterion: mark.value for mark in entry.marks}
-        marked = [(values[c.id], c.top) for c in criteria if values.get(c.id) is not None]
-        share = sum((value or 0) / top for value, top in marked) / len(marked) if marked else float("nan")
+        marked = [c.share(value) for c in criteria if (value := values.get(c.id)) is not None]
+        share = sum(marked) / len(marked) if marked else float("nan")
         met, decided = self.met[table.number], self.decided[table.number]
         before, now = decided[slot.number], len(marked)
         if marked and before:  # Average over repeats, weighted by decided criteria.
@@ -313,10 +313,10 @@ class Faults:
             if (sort := sorts.get(name := self._name(criterion))) is None:
                 sort = sorts[name] = FaultSort()
             sort.decided += 1
-            sort.met += mark.value / criterion.top
+            sort.met += criterion.share(mark.value)
             if mark.value < criterion.top:
                 sort.failed += 1
-                lost = (criterion.weight or 1.0) * (1 - mark.value / criterion.top)
+                lost = (criterion.weight or 1.0) * (1 - criterion.share(mark.value))
                 chance = crc32(f"{slot.short} {mark.criterion}".encode("utf-8", "replace"))
                 sort.fail(slot.question, lost, chance, (slot, criterion, mark))
 

@@ -1,4 +1,4 @@
-"""Tables of the progress of builds and studies, and of the demo's results."""
+"""Tables of installed exams, the progress of builds and studies, and the demo's results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 from ...build.flow import StepCount
 from ...build.recipe import BuildRecipe, PaperCount, RecipeStep
-from ...exams import SAMPLE, SHIPPED, kind, read, resolve
+from ...core.errors import UsageError
+from ...exams import SAMPLE, SHIPPED, exam_names, kind, read, resolve
+from ...exams.data_source import downloaded_data
 from ...exams.key import OCR_PAINTERS, PAINTERS
 from ...judges.key import count_agreement
 from ...scoring import Standing
@@ -59,6 +61,43 @@ def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -
 def _said(place: RecipeStep, mile: PaperCount) -> str:
     """Return the paper's words for a count; items that nobody reviewed are not called reviewed."""
     return "not reviewed" if place.step.reviewed and not getattr(place.settings, "reviewers", 0) else mile.said
+
+
+def list_exams() -> list[dict[str, Any]]:
+    """Return name, title, state and licence of the data, number of questions and main score of all installed exams."""
+    rows = list[dict[str, Any]]()
+    for name in exam_names():
+        try:
+            exam = kind(name)
+        except UsageError as error:
+            rows.append({"exam": name, "title": str(error), "data": "broken"})
+            continue
+        source, folder = exam.data_source, downloaded_data(name)
+        state = "not fetched" if source and source.files else "not released" if source else "only with --data"
+        rows.append(
+            {
+                "exam": name,
+                "title": exam.title,
+                "data": "here" if folder else f"sample; {state}" if exam.sample else state,
+                "folder": str(folder) if folder else None,
+                "licence": exam.licence or (source and source.licence) or "none stated",
+                "questions": source.questions if source else None,
+                "score": exam.protocol.scored[0].name,
+            }
+        )
+    return rows
+
+
+def exams_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of installed exams."""
+    heads = ["exam", "questions", "data", "licence", "title"]
+    counted = [row | {"questions": f"{row.get('questions') or 0:,}"} for row in rows]
+    cells = [[MISSING if row.get(head) in (None, "0") else str(row[head]) for head in heads] for row in counted]
+    notes = [
+        "limner exams EXAM: its scores, variants, options and presets",
+        "not fetched: get the data with limner exam get EXAM; the sample needs nothing: limner run sample/EXAM",
+    ]
+    return simple_table("installed exams", heads, cells, notes, prose=["title", "data"])
 
 
 def studies_table(studies: Sequence[Study]) -> Table:
