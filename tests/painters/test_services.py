@@ -269,7 +269,7 @@ def test_request_is_sent_and_image_returned(make: Make, pictures: tuple[str, ...
     studio = make(case.service, case.model, options=case.options, facts=case.facts, **case.provider)
     shown = pictures if case.edits else ()
     # A strategy's picture comes before the question's own.
-    given = {"images": shown[:1], "inputs": shown[1:]}
+    given: dict[str, Any] = {"images": shown[:1], "inputs": shown[1:]}
     painting = studio.paint(**case.request, **given)
     assert studio.sent() == [case.body]
     seed = case.request.get("seed", 0)
