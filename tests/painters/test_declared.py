@@ -78,7 +78,7 @@ def test_seedream_draws_and_edits(store: Store) -> None:
     with wire_server(described.ark) as service:
         painter = made("ark/doubao-seedream-4-5-251128", known(service), store, {"output_format": "png"})
         assert paint(painter, store).image == PICTURE
-        paint(painter, store, images=(shown, shown))
+        paint(painter, store, images=(shown,), inputs=(shown,))
         (drawn, edited) = service.asked
         newest = made("ark/doubao-seedream-5-5-261028", known(service), store)
         assert (painter.most_pictures, newest.most_pictures) == (14, 10)
