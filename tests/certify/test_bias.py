@@ -90,6 +90,8 @@ def test_judge_that_sees_is_clear_and_few_answers_are_not_tested() -> None:
 def test_abstention_without_picture_does_not_count_as_yes() -> None:
     answers = [trial(q, "unseen", 1, "fall", None if n % 2 else True) for n, q in enumerate(QUESTIONS)]
     assert unseen_yes(answers).value == 0.5
+    absent = [trial(q, "unseen", 1, None, True, "absent") for q in QUESTIONS]
+    assert unseen_yes([*answers, *absent]) == unseen_yes(answers)
 
 
 def test_obedience_counts_changes_in_both_directions_on_every_criterion() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from limner.certify.trials import ExaminedReference, expected_effects, labelled_criteria
+from limner.certify.trials import ExaminedReference, expected_effects, falls_with_nothing, labelled_criteria
 from limner.core.evidence import TextLine
 from limner.core.exam import Question
 from limner.core.marks import Criterion
@@ -66,6 +66,12 @@ def test_thing_that_may_be_drawn_does_not_fall_with_its_label() -> None:
     assert "named" not in effects("erase", without("Vacuole"))
     other = Faulted(IMAGE, (), "another picture")
     assert effects("other", other)["named"] == "fall"
+
+
+def test_empty_picture_meets_only_criteria_about_an_absence() -> None:
+    texts = [Criterion("there", "Is the 'Encoder' present?", "component"),
+             Criterion("extra", "Is the 'Decoder' present?", "component", present_means=0)]  # fmt: skip
+    assert falls_with_nothing(texts) == {"there": "fall"}
 
 
 def test_swap_falls_only_where_criterion_binds_label_to_part() -> None:

@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 
 from limner import exams
+from limner.core.exam import Exam
 from limner.core.marks import PanelMark, values
+from limner.evidence.probe import OcrProbe
+from limner.judges import setup_id
+from limner.judges.ocr.judge import OcrJudge
 from limner.judges.panel import split_arguments
-from limner.running.setup import certified_right
+from limner.running.setup import certified_right, panel_weights
 from limner.scoring import load_groups
 from limner.store import Store
-from limner.store.records import evaluator_kinds, load_exam, load_setups
+from limner.store.ratings import CERTIFICATE, DRIFT, save_certificate
+from limner.store.records import add_exam, evaluator_kinds, load_exam, load_setups, save_setup
 from limner.study.records import save_person
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import verdicts, write_replay
@@ -156,13 +161,14 @@ def test_weights_are_computed_from_study(three: tuple[Path, list[str]]) -> None:
     assert "cannot be weighted: it has no certificate for genexam" in result.err
 
 
-def test_weights_are_computed_from_certificate() -> None:
-    """Eight of ten faults seen, one false alarm in ten: right in 85 of 100."""
-    doses = [
-        {"must_fall": 4, "seen": {"value": 1.0}},
-        {"must_fall": 6, "seen": {"value": 4 / 6}},
-        {"must_fall": 0, "seen": {"value": None}},
-    ]
-    assert certified_right({"doses": doses, "false_alarms": {"all": {"value": 0.1}}}) == pytest.approx(0.85)
-    with pytest.raises(KeyError):
-        certified_right({})
+def test_weights_are_computed_from_certificate(store: Store) -> None:
+    """Fifteen of a hundred answers are wrong; a later check for drift is no certificate."""
+    tests = [{"name": "sight", "value": 0.7}, {"name": "errors", "value": 0.15}]
+    assert certified_right({"tests": tests}) == pytest.approx(0.85)
+    assert certified_right({"tests": [{"name": "errors", "value": None}]}) == 0.5
+    member = OcrJudge(exams.kind(EXAM).protocol, store.blobs, OcrProbe())
+    add_exam(store, Exam(EXAM, EXAM, ()))
+    save_setup(store, setup_id(member.setup), member.setup)
+    for body in ({"kind": CERTIFICATE, "tests": tests}, {"kind": DRIFT, "moved": False}):
+        save_certificate(store, setup_id(member.setup), EXAM, body)
+    assert panel_weights("certificate", [member], store, EXAM, exams.kind(EXAM)) == [pytest.approx(1.735)]

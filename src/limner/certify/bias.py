@@ -149,8 +149,12 @@ def position_lean(pairs: Iterable[PairAnswer]) -> ClusteredShare:
 
 
 def unseen_yes(answers: Iterable[TrialAnswer]) -> ClusteredShare:
-    """Return how often the judge says yes without a picture; an abstention does not count as yes."""
-    return clustered_share((answer.question, float(bool(answer.yes))) for answer in answers if answer.kind == UNSEEN)
+    """Return how often the judge says yes without a picture where no is right; an abstention does not count as yes."""
+    return clustered_share(
+        (answer.question, float(bool(answer.yes)))
+        for answer in answers
+        if answer.kind == UNSEEN and answer.expected == "fall"
+    )
 
 
 def obedience(answers: Sequence[TrialAnswer]) -> ClusteredShare:

@@ -101,14 +101,8 @@ def _share_of_no(answers: Iterable[TrialAnswer]) -> ClusteredShare:
 def _false_alarms(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
     """Return how often unaltered references got a no: over all criteria, and over those with labels surely read."""
     clean = [answer for answer in answers if answer.kind == CLEAN and not answer.repeat]
-    decided = [answer for answer in clean if answer.yes is not None]
-    all_, sure = _share_of_no(clean), _share_of_no(answer for answer in clean if answer.expected == "stand")
-    return {
-        "all": all_.share().to_json(),
-        "labels": sure.share().to_json(),
-        "undecided": len(clean) - len(decided),
-        "answers": len(decided),
-    }
+    sure = [answer for answer in clean if answer.expected == "stand"]
+    return {"all": _share_of_no(clean).share().to_json(), "labels": _share_of_no(sure).share().to_json()}
 
 
 def consistency(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from .trials import Trial, TrialMaker, pairs_of
 from .watch import ask_again, gold_steps
 
 DEFAULT_QUESTIONS, QUICK_QUESTIONS = 50, 20
-"""The number of questions that a judge is examined on by default, and in a quick examination of about 200 calls."""
+"""The number of questions that a judge is examined on by default, and in a quick examination of about 200 markings."""
 
 
 @dataclass(frozen=True)

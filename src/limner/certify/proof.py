@@ -21,7 +21,7 @@ from ..scoring.stats import clustered_share, flips
 from ..scoring.stats.types import Plain
 from .bias import BARE, CLEAN, GUESSES, PLEA, UNSEEN
 from .examine import MarkedTrial
-from .trials import OTHER, ExaminedReference, Trial, TrialMaker
+from .trials import OTHER, ExaminedReference, Trial, TrialMaker, falls_with_nothing
 
 ProofVerdict = Literal["proved", "mend", "undecided", "untested"]
 VERDICTS: tuple[ProofVerdict, ...] = ("proved", "mend", "undecided", "untested")
@@ -246,12 +246,12 @@ def _loose(met: Mapping[str, bool | None], tests: Sequence[str], survived: Seque
 def _guesses(
     by: Mapping[str, Sequence[MarkedTrial]], questions: Sequence[Question[Any]], protocol: Protocol[Any]
 ) -> list[tuple[str, bool | None]]:
-    """Return for each criterion its question and whether it was met without a picture."""
+    """Return for each criterion that needs a picture its question and whether it was met without one."""
     return [
         (question.id, met[UNSEEN])
         for question in questions
         for criterion in protocol.criteria(question)
-        if UNSEEN in (met := _met(by[question.id], criterion))
+        if criterion.present_means == 1 and UNSEEN in (met := _met(by[question.id], criterion))
     ]
 
 
@@ -335,7 +335,7 @@ def _of_question(
     maker: TrialMaker, question: Question[Any], reference: ExaminedReference | None, other: ExaminedReference | None
 ) -> ProofTrials:
     criteria = maker.protocol.criteria(question)
-    falls: dict[str, Effect] = {criterion.id: "fall" for criterion in criteria}
+    falls = falls_with_nothing(criteria)
     sheet, _ = maker.blobs.put(encode_png(images.blank(maker.protocol.blank_size)))
     typed, _ = maker.blobs.put(encode_png(images.typeset(_prompt(maker, question), SIZE)))
     # Without a reference, the white sheet is asked about twice to see whether answers are steady.

@@ -161,8 +161,7 @@ class TrialMaker:
         clean, _ = self.blobs.put(reference.data)
         stands: dict[str, Effect] = {each.criterion.id: "stand" for each in reference.labelled}
         made = [Trial(reference.question, CLEAN, 0, clean, stands, "the reference as it is", 1 if self.quick else 2)]
-        falls: dict[str, Effect] = {criterion.id: "fall" for criterion in criteria}
-        made.append(Trial(reference.question, UNSEEN, 1, clean, falls, "no picture at all"))
+        made.append(Trial(reference.question, UNSEEN, 1, clean, falls_with_nothing(criteria), "no picture at all"))
         if other is not None and (exchanged := self.exchanged(reference, other)).expected:
             made.append(exchanged)
         for place, kind in enumerate(kind for kind in FAULTS.values() if kind.make is not None):
@@ -254,6 +253,11 @@ _WHOLE = re.compile(
 _SMALL_WORDS = frozenset(
     ["the", "and", "for", "with", "of", "in", "on", "at", "to", "is", "are", "an", "as", "by", "or"]
 )
+
+
+def falls_with_nothing(criteria: Iterable[Criterion]) -> dict[str, Effect]:
+    """Return the effect of an empty picture: it meets no criterion, except those about an absence."""
+    return {criterion.id: "fall" for criterion in criteria if criterion.present_means == 1}
 
 
 def labelled_criteria(

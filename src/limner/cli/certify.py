@@ -17,7 +17,7 @@ from .say import say, say_failures
 @click.option("--exam", required=True, metavar="EXAM", help="The exam whose references are used.")
 @click.option("--again", is_flag=True, help="Repeat the gold set of its certificate: has the judge drifted?")
 @click.option("--questions", type=click.IntRange(2), help="The number of questions.  [default: 50; 20 with --quick]")
-@click.option("--quick", is_flag=True, help="Only what the tests need most, about 200 calls.")
+@click.option("--quick", is_flag=True, help="Only what the tests need most, about 200 markings.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the choice of questions and places.")
 @click.option("--detail", is_flag=True, help="Also print what was seen at each dose of each fault.")
 @options.judge_settings

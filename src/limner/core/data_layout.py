@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from .data_files import Columns, find_reference, leaves_folder, parse_json_text
-from .data_rows import TABLES, EmbeddedImage, Problems, plain_value, read_rows, shorten
+from .data_rows import TABLES, EmbeddedImage, Problems, read_rows, shorten
 from .exam import Reference
 from .images import BadImage, TooLargeImage, inspect
 from .json_text import check_depth
@@ -284,7 +284,7 @@ class _Reader:
         id = None
         try:
             check_depth(row)
-            row = _clean(plain_value(row))
+            row = _clean(row)
             row = {self._new_names.get(column.casefold(), column): value for column, value in row.items()}
             self.columns |= dict.fromkeys(row)
             id = self._id(row, default)
@@ -402,16 +402,23 @@ def _text(value: Any) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """Return a value whose texts can be shown and stored: control characters are replaced by spaces."""
-    if isinstance(value, Mapping):
-        return {_clean(name): _clean(inner) for name, inner in value.items()}
+    """Return a value that can be shown and stored: without missing values, control characters replaced by spaces."""
+    if isinstance(value, str):
+        if value.isprintable():
+            return value
+        if LONE_SURROGATE.search(value):
+            raise ValueError("a text contains half of a surrogate pair")
+        return without_controls(value)
+    if isinstance(value, dict):
+        inside = {_clean(name): _clean(inner) for name, inner in value.items()}
+        return {name: inner for name, inner in inside.items() if inner is not None}
     if isinstance(value, list):
         return [_clean(inner) for inner in value]
-    if isinstance(value, str) and LONE_SURROGATE.search(value):
-        raise ValueError("a text contains half of a surrogate pair")
-    if isinstance(value, bytes) or (isinstance(value, float) and not math.isfinite(value)):
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, bytes) or value in (math.inf, -math.inf):
         raise ValueError(f"expected texts and numbers, not {'bytes' if isinstance(value, bytes) else value}")
-    return without_controls(value)
+    return value
 
 
 def _absent_pictures(records: Sequence[Record]) -> Iterator[str]:

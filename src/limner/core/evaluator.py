@@ -14,9 +14,10 @@ from .errors import UsageError
 
 SEPARATOR = " · "
 """The separator between a judge and the facts that identify it."""
-FACTS = ("variant", "options", "args", "prompts", "templates", "rules", "engine")
+FACTS = ("variant", "options", "args", "prompts", "templates", "asked", "rules", "engine")
 """The order of facts in a label; other facts of a setup follow."""
-FACT_TITLES = {"templates": "wording"}
+FACT_TITLES = {"templates": "wording", "asked": "criteria"}
+"""Titles of facts that are hashes, of which a label has the beginning."""
 HASH_LETTERS = 4
 """The number of characters of a hash shown in a label."""
 KINDS = ("judge", "panel", "person", "metric")
@@ -236,7 +237,7 @@ def _describe_facts(evaluator: Evaluator, keys: Sequence[tuple[str, str]]) -> st
         elif key == "variant":
             words.append(value)
         else:
-            words.append(f"{FACT_TITLES.get(key, key)} {value[:HASH_LETTERS] if key == 'templates' else value}")
+            words.append(f"{FACT_TITLES.get(key, key)} {value[:HASH_LETTERS] if key in FACT_TITLES else value}")
     return " ".join(words)
 
 

@@ -9,8 +9,6 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from .. import exams
 from ..calls import Limits
 from ..core import settings
@@ -33,6 +31,7 @@ from ..painters import PAINTERS, Painter, add_devices, open_painter, painter_arg
 from ..painters.base import FreePainter
 from ..store import Store
 from ..store.markings import Marking, load_markings
+from ..store.ratings import newest_certificates
 from ..store.records import (
     evaluator_kinds,
     kind_of,
@@ -42,7 +41,6 @@ from ..store.records import (
     load_replies,
     load_setups,
 )
-from ..store.schema import certificates
 from ..store.store import using_store
 from .plan import Plan, make_arms
 
@@ -290,24 +288,18 @@ def panel_weights(source: str, members: Sequence[Judge], store: Store, exam: str
 
 
 def _by_certificate(members: Sequence[Judge], store: Store, exam: str) -> list[float]:
-    query = sa.select(certificates).where(certificates.c.exam == exam).order_by(certificates.c.created)
-    with store.reading() as connection:
-        newest = {row.setup: row.body for row in connection.execute(query)}
-    shares = []
+    newest, shares = newest_certificates(store, exam), []
     for member in members:
-        if (body := newest.get(setup_id(member.setup))) is None:
+        if (row := newest.get(setup_id(member.setup))) is None:
             raise UsageError(f"{member.name} cannot be weighted: it has no certificate for {exam}")
-        shares.append(certified_right(body))
+        shares.append(certified_right(row.body))
     return shares
 
 
 def certified_right(body: Mapping[str, Any]) -> float:
-    """Return the mean of a certificate's share of faults seen and share of clean references without alarm."""
-    doses = [row for row in body["doses"] if row["seen"]["value"] is not None]
-    must = sum(row["must_fall"] for row in doses)
-    seen = sum(row["must_fall"] * row["seen"]["value"] for row in doses) / must if must else 0.5
-    alarms = body["false_alarms"]["all"]["value"]
-    return float((seen + (1 - (0.5 if alarms is None else alarms))) / 2)
+    """Return the share of right answers by a certificate's test of errors; one half if it was not tested."""
+    (wrong,) = [test["value"] for test in body["tests"] if test["name"] == "errors"]
+    return 0.5 if wrong is None else 1.0 - float(wrong)
 
 
 def _by_study(study: str, members: Sequence[Judge], store: Store, exam: str, kind: Kind[Any]) -> list[float]:

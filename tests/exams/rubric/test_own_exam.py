@@ -119,6 +119,7 @@ def test_changed_scores_apply_to_stored_marks_and_changed_criteria_do_not(tmp_pa
     assert row["scores"]["relaxed"]["value"] < by_hand(ANSWERS)["relaxed"]
     write_exam(tmp_path / "my_exam", TOML.replace("rest of the picture", "background"))
     limner(*run)
+    assert f"criteria {row['setup']['asked'][:4]} " in limner("scores", "mine").out
     rows = limner("scores", "mine", "--format", "json").json()
     assert len({each["setup"]["asked"] for each in rows}) == len(rows) == 2
 

@@ -98,9 +98,9 @@ def graph_rows(frame: GraphRows, width: str) -> Sketch:
 
         def write(left: float, top: float, words: Sequence[str], inches: float, **how: Any) -> None:
             more = [f"… {len(words) - most + 1} more"] if len(words) > most else []
-            told = [fit(word, inches, SMALL) for word in [*words[: most - len(more)], *more]]
+            lines_shown = [fit(word, inches, SMALL) for word in [*words[: most - len(more)], *more]]
             style = {"ha": "left", "va": "top", "fontsize": SMALL, "linespacing": 1.05, **how}
-            figure.text(left / wide_, 1 - top / high, "\n".join(told), **style)
+            figure.text(left / wide_, 1 - top / high, "\n".join(lines_shown), **style)
 
         def place(left: float, top: float, inches: float, down: float) -> Any:
             return figure.add_axes((left / wide_, 1 - (top + down) / high, inches / wide_, down / high))
@@ -117,16 +117,16 @@ def graph_rows(frame: GraphRows, width: str) -> Sketch:
             _draw_graph(place(starts[1], top, parts[1] - 0.1, tall - 0.04), frame, row.shown)
             if parts[2]:
                 numbers = _numbers(frame.layout)
-                named = [f"{numbers[at]} {_told(row, id)}{name}" for at, (id, name) in enumerate(frame.entities)]
+                named = [f"{numbers[at]} {_sign(row, id)}{name}" for at, (id, name) in enumerate(frame.entities)]
                 write(starts[2], top, named, parts[2] - 0.1)
-                write(starts[3], top, [f"{_told(row, id)}{name}" for id, name in frame.dependencies], parts[3] - 0.1)
+                write(starts[3], top, [f"{_sign(row, id)}{name}" for id, name in frame.dependencies], parts[3] - 0.1)
             write(starts[4], top, row.words, parts[4])
 
     return Sketch(head + len(frame.rows) * (tall + HEAD), paint, f"{frame.caption} · ✓ shown, ✗ missing, ? undecided",
                   scales="")  # fmt: skip
 
 
-def _told(row: GraphRow, criterion: str) -> str:
+def _sign(row: GraphRow, criterion: str) -> str:
     return f"{SIGNS[row.shown.get(criterion)]} " if row.shown else ""
 
 

@@ -63,7 +63,7 @@ def power_table(tests: Sequence[Detectable]) -> Table:
         f"simulated on these pictures, with judges that have the fault and answer {TYPICAL_NOISE:.0%} of criteria "
         "wrongly; found with a probability of 80%",
         "more questions: to find a lean of 10 points, 20% obedience, 30% wrong or changed answers, 20% yes unseen",
-        "--quick asks about 200 times; --questions N changes the size",
+        "--quick marks about 200 times; --questions N changes the size",
     ]
     heads = ["test", "flagged if the judge", "answers", "finds", "more questions"]
     return simple_table("what this examination would find", heads, rows, notes, prose=("flagged if the judge",))
