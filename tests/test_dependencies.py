@@ -89,6 +89,15 @@ def installed_with(lines: list[str]) -> set[str]:
     return names
 
 
+def test_every_locked_archive_has_a_hash() -> None:
+    """uv checks the hashes of a constraint, so what has none would be installed unchecked."""
+    entries = re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text("utf-8").strip())
+    unchecked = [entry for entry in entries if "==" not in entry or "--hash=sha256:" not in entry]
+    assert (len(entries) > 200, unchecked) == (True, [])
+    steps = [line for line in (ROOT / "Makefile").read_text("utf-8").splitlines() if line.startswith("\t@$(PIP)")]
+    assert all("--require-hashes" in line or "--no-deps torch==" in line for line in steps), steps
+
+
 def test_licences_of_core_dependencies_are_allowed() -> None:
     licences = {}
     for name in sorted(installed_with(PROJECT["dependencies"])):

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from limner import exams
+from limner.build import hub
 from limner.build.engine import Builder, Spending
 from limner.build.export import ExportResult, export
 from limner.build.open import change_build, with_models
@@ -107,6 +108,26 @@ def test_datasets_loads_images_and_objects(made: tuple[Path, ExportResult], tmp_
         assert all(row["tags"]["subject"] in ("Biology", "Music") for row in rows)
         assert all(point["score"] for row in rows for point in row["rubric"]["scoring_points"])
         assert sum("mini" in row["subsets"] for row in rows) == 2
+
+
+def test_exam_whose_pictures_are_all_withheld_loads(
+    build: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr("limner.build.export.OPEN_LICENCES", ())
+    result = export(build, tmp_path / "closed")
+    assert (result.pictures, result.withheld) == (0, 6)
+    rows = datasets.load_dataset(str(tmp_path / "closed"), split="train", cache_dir=str(tmp_path / "cache"))
+    assert len(rows) == 6
+    assert "image" not in rows.features
+
+
+def test_numbers_beside_texts_become_texts_and_booleans_stay() -> None:
+    rubrics = [{"count": 2, "there": True, "weight": 0.5}, {"count": "several", "there": False, "weight": 1}]
+    texts = {path for path, (_, kind) in hub._leaves(rubrics).items() if kind == "sc:Text"}
+    assert [hub._as_text(rubric, texts) for rubric in rubrics] == [
+        {"count": "2", "there": True, "weight": 0.5}, {"count": "several", "there": False, "weight": 1}
+    ]  # fmt: skip
 
 
 def test_licences_can_be_allowed_and_folder_must_be_empty(build: Builder, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_seedream_draws_and_edits(store: Store) -> None:
     with wire_server(described.ark) as service:
         painter = made("ark/doubao-seedream-4-5-251128", known(service), store, {"output_format": "png"})
         assert paint(painter, store).image == PICTURE
-        paint(painter, store, images=(shown, shown))
+        paint(painter, store, images=(shown,), inputs=(shown,))
         (drawn, edited) = service.asked
         newest = made("ark/doubao-seedream-5-5-261028", known(service), store)
         assert (painter.most_pictures, newest.most_pictures) == (14, 10)
@@ -524,6 +524,95 @@ def test_request_matches_ark_client(store: Store) -> None:
         sent_alike(service)
         with pytest.raises(package._exceptions.ArkBadRequestError, match="sensitive information"):
             client.images.generate(prompt=BAD, **how)
+
+
+@pytest.mark.slow
+def test_request_matches_byteplus_client(store: Store) -> None:
+    package = sdk("byteplussdkarkruntime", "byteplus-python-sdk-v2")
+    with wire_server(described.ark) as service:
+        client = package.Ark(api_key=KEY, base_url=f"{service.root}/api/v3", max_retries=0)
+        how = {"model": "seedream-5-5-261028", "size": "2048x2048", "watermark": False}
+        off = {"optimize_prompt_options": {"thinking": "disabled"}}
+        reply = client.images.generate(prompt="A leaf.", response_format="b64_json", **how, extra_body=off)
+        assert (reply.data[0].b64_json, reply.usage.generated_images) == (B64, 1)
+        assert paint(made("byteplus/seedream-5-5-261028", known(service), store), store).image == PICTURE
+        sent_alike(service)
+        with pytest.raises(package._exceptions.ArkBadRequestError, match="sensitive information"):
+            client.images.generate(prompt=BAD, **how)
+
+
+def test_request_matches_luma_client(store: Store) -> None:
+    package = sdk("luma_agents", "luma-agents")
+    about = {"id": "j1", "created_at": "2026-11-18T00:00:00Z", "model": "uni-1", "type": "image"}
+
+    def answer(service: WireServer, asked: Asked) -> Answer:
+        if asked.path == "/i.png":
+            return 200, PICTURE
+        if asked.method == "POST":
+            refused = asked.body["prompt"] == BAD
+            return 201, about | {"state": "queued", "id": "j2" if refused else "j1"}
+        if asked.path.endswith("j2"):
+            why = {"failure_code": "content_moderated", "failure_reason": "The prompt was moderated."}
+            return 200, about | {"id": "j2", "state": "failed"} | why
+        return 200, about | {"state": "completed", "output": [{"type": "image", "url": f"{service.root}/i.png"}]}
+
+    with wire_server(answer) as service:
+        client = package.Luma(auth_token=KEY, base_url=f"{service.root}/v1", max_retries=0)
+        how = {"model": "uni-1", "type": "image", "aspect_ratio": "1:1", "output_format": "png"}
+        job = client.generations.create(prompt="A leaf.", **how)
+        ended = client.generations.get(job.id)
+        assert (ended.state, ended.output[0].url) == ("completed", f"{service.root}/i.png")
+        painter = made("luma/uni-1", known(service), store)
+        assert paint(painter, store).image == PICTURE
+        sent_alike(service)
+        refused = client.generations.get(client.generations.create(prompt=BAD, **how).id)
+        assert (refused.state, refused.failure_code) == ("failed", "content_moderated")
+        with pytest.raises(Fault, match="moderated") as raised:
+            paint(painter, store, BAD)
+        assert raised.value.kind == "refusal"
+
+
+def test_request_matches_reve_client(store: Store) -> None:
+    package = sdk("reve", "reve")
+    draw = sdk("reve.v2.image", "reve").create
+
+    def answer(_service: WireServer, asked: Asked) -> Answer:
+        refused = asked.body["prompt"] == BAD
+        reply = {"image": "" if refused else B64, "content_violation": refused, "layout": None, "version": "latest"}
+        return 200, reply | {"request_id": "r1", "credits_used": 1, "credits_remaining": 9}
+
+    with wire_server(answer) as service:
+        client = package.ReveClient(api_token=KEY, api_url=service.root)
+        assert draw("A leaf.", aspect_ratio="1:1", version="latest", client=client).request_id == "r1"
+        painter = made("reve/2.1", known(service), store)
+        assert paint(painter, store).image == PICTURE
+        sent_alike(service)
+        with pytest.raises(package.exceptions.ReveContentViolationError):
+            draw(BAD, client=client)
+        with pytest.raises(Fault) as raised:
+            paint(painter, store, BAD)
+        assert raised.value.kind == "refusal"
+
+
+@pytest.mark.parametrize(
+    ("spec", "how", "more"),
+    [
+        ("xai/grok-imagine-image-2.0", {}, {"aspect_ratio": "1:1", "resolution": "1k"}),
+        ("recraft/recraftv4_1", {"size": "1024x1024"}, {}),
+    ],
+)
+def test_request_matches_openai_client(store: Store, spec: str, how: dict[str, Any], more: dict[str, Any]) -> None:
+    """Both services document OpenAI's client; the client of xAI itself speaks gRPC."""
+    package = sdk("openai", "openai")
+    with wire_server(always((200, {"created": 1, "data": [{"b64_json": B64}]}))) as service:
+        client = package.OpenAI(base_url=f"{service.root}/v1", api_key=KEY, max_retries=0)
+        model = spec.partition("/")[2]
+        reply = client.images.generate(
+            prompt="A leaf.", model=model, n=1, response_format="b64_json", **how, extra_body=more
+        )
+        assert reply.data[0].b64_json == B64
+        assert paint(made(spec, known(service), store), store).image == PICTURE
+        sent_alike(service)
 
 
 def test_request_matches_vertex_client(store: Store) -> None:

@@ -335,7 +335,7 @@ def test_function_with_images_parameter_gets_pictures(open_own: Open, store: Sto
     first, second = (store.blobs.put(png(shade, size))[0] for shade, size in ((50, (8, 8)), (90, (6, 4))))
     painter = open_own(EDITS)
     assert painter.most_pictures
-    requests = [ask(), ask(images=(first,)), ask(images=(second, first))]
+    requests = [ask(), ask(images=(first,)), ask(images=(second,), inputs=(first,))]
     paintings = [paint(painter, store, request)[0] for request in requests]
     assert [painting.image for painting in paintings] == [png(0), png(1), png(2)]
     one, other = ("RGB", (8, 8), (50, 0, 0)), ("RGB", (6, 4), (90, 0, 0))

@@ -268,7 +268,9 @@ CASES = [
 def test_request_is_sent_and_image_returned(make: Make, pictures: tuple[str, ...], case: Case) -> None:
     studio = make(case.service, case.model, options=case.options, facts=case.facts, **case.provider)
     shown = pictures if case.edits else ()
-    painting = studio.paint(**case.request, images=shown)
+    # A strategy's picture comes before the question's own.
+    given: dict[str, Any] = {"images": shown[:1], "inputs": shown[1:]}
+    painting = studio.paint(**case.request, **given)
     assert studio.sent() == [case.body]
     seed = case.request.get("seed", 0)
     assert painting.image == studio.truth(size=case.size, seed=seed, kind=case.kind, shown=shown)
@@ -281,7 +283,7 @@ def test_request_is_sent_and_image_returned(make: Make, pictures: tuple[str, ...
     assert attempt.result["image"] == hashlib.sha256(painting.image).hexdigest()
     assert base64.b64encode(painting.image[:30]).decode() not in json.dumps(attempt.result)
     # What is stored is not asked for again.
-    assert studio.paint(**case.request, images=shown) == painting
+    assert studio.paint(**case.request, **given) == painting
     assert len(studio.sent()) == 1
 
 

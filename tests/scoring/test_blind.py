@@ -15,6 +15,7 @@ from limner.scoring import Entry, Group
 from limner.scoring.groups import find_groups, with_warnings, wrong_drawings
 from limner.store import Store
 from limner.store.records import Drawing
+from tests.cli.invoke import limner
 from tests.scoring.compare.desk import Desk
 
 JUDGE = Evaluator("e", {"judge": "judge"}, "judge")
@@ -134,3 +135,15 @@ def test_warning_stays_with_judge_for_any_selection(store: Store, exam: str) -> 
         warnings = {group.evaluator.name: group.evaluator.passes_wrong_drawings for group in groups}
         assert warnings["fair"] is None
         assert warnings["blind"] is not None
+
+
+def test_table_says_when_the_judge_is_gone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk(store, "sample/genexam")
+    for question in desk.exam.questions:
+        for judge in ("openai/o3", "openai/gpt-6.1-sol"):
+            desk.put("mine", question, desk.marks(question, lambda top: top), judge=judge)
+    said = "openai/o3 has been gone since 2026-12-11; its successor is openai/gpt-5.6-sol"
+    for day, count in (("2026-12-10", 0), ("2026-12-11", 1)):
+        monkeypatch.setenv("LIMNER_TODAY", day)
+        shown = limner("scores", "sample/genexam", "--store", store.url).out
+        assert " ".join(shown.split()).count(said) == count, shown

@@ -18,19 +18,20 @@ FIELDS = {
     "prompt": "what a model is asked to draw",
     "rubric": "the criteria a drawing is marked by",
     "tags": "what the question belongs to",
-    "file_name": "the reference image's path in this folder; none where it may not be passed on",
+    "file_name": "the reference image's path in this folder; null where it may not be passed on",
     "licence": "the reference image's licence",
     "origin": "where the reference image was found",
     "url": "its address",
     "subsets": "the named subsets that the question is in",
     "canary": "a mark by which this data can be found in training data",
 }
-"""The fields of a question; questions without reference images have no ``file_name``."""
+"""The fields of a question; if the folder has no images, there is no ``file_name``."""
 
 
 def table_name(exam: Exam[Any]) -> str:
     """Return the name of the file with all questions."""
-    return PICTURED if any(question.reference is not None for question in exam.questions) else PLAIN
+    references = [question.reference for question in exam.questions]
+    return PICTURED if any(reference and reference.path for reference in references) else PLAIN
 
 
 def question_rows(
@@ -60,7 +61,7 @@ def _as_text(value: Any, paths: Collection[tuple[str, ...]], path: tuple[str, ..
         return {name: _as_text(part, paths, (*path, name)) for name, part in value.items()}
     if isinstance(value, list):
         return [_as_text(part, paths, path) for part in value]
-    return str(value) if path in paths and value is not None else value
+    return str(value) if path in paths and type(value) in (int, float) else value
 
 
 def card(recipe: str, exam: Exam[Any], facts: Mapping[str, Any]) -> str:
@@ -71,7 +72,7 @@ def card(recipe: str, exam: Exam[Any], facts: Mapping[str, Any]) -> str:
     owned = " Each picture has its own, in `provenance.csv`." if pictured else ""
     loaded = '"imagefolder", data_dir="."' if pictured else f'"json", data_files="{table}"'
     files = [table, *(["data/images/**"] if pictured else [])]
-    return f"""{_heading(facts, len(exam.questions), "text-to-image", ["benchmark", "text-to-image", "limner"], files)}
+    return f"""{_heading(facts, len(exam.questions), ["benchmark", "text-to-image", "limner"], files)}
 {len(exam.questions)} questions for examining text-to-image models, each with {held}, in the layout of
 the exam {exam.kind}. Made with Limner by the recipe {recipe}; `DATASHEET.md` says how, with counts.
 
@@ -99,7 +100,7 @@ def training_card(recipe: str, kind: str, samples: int, facts: Mapping[str, Any]
         samples: The number of samples.
         facts: ``name``, ``licence``, the table of `licences` of the pictures, and the step ``counts`` in Markdown.
     """
-    return f"""{_heading(facts, samples, "text-to-image", ["reasoning", "text-to-image", "limner"], [TRAINING])}
+    return f"""{_heading(facts, samples, ["reasoning", "text-to-image", "limner"], [TRAINING])}
 {samples} samples for training a text-to-image model to reason before it draws: each has a prompt, a graph of
 knowledge, a reasoning trace, the prompt it ends in, and a picture. Made with Limner by the recipe {recipe} of {kind};
 no concept of its exam's part is in it.
@@ -123,13 +124,13 @@ Licence of prompts, graphs and traces: {facts["licence"]}. The pictures' licence
 """
 
 
-def _heading(facts: Mapping[str, Any], size: int, task: str, tags: Sequence[str], files: Sequence[str]) -> str:
+def _heading(facts: Mapping[str, Any], size: int, tags: Sequence[str], files: Sequence[str]) -> str:
     bucket = next(word for most, word in ((1000, "n<1K"), (10_000, "1K<n<10K"), (10**9, "10K<n<100K")) if size < most)
     return f"""---
 pretty_name: {facts["name"]}
 license: {facts["licence"].lower()}
 language: [en]
-task_categories: [{task}]
+task_categories: [text-to-image]
 size_categories: [{bucket}]
 tags: [{", ".join(tags)}]
 configs:

@@ -167,7 +167,8 @@ class Records:
 
     def unused(self, names: Iterable[str]) -> list[str]:
         """Return the columns that neither the layout nor `names`, such as those of criteria and prompts, use."""
-        used = self.used | {part.casefold() for name in names for part in (name, name.partition(".")[0])}
+        plain = [name.removesuffix("?").casefold() for name in names]
+        used = self.used | {part for name in plain for part in (name, name.partition(".")[0])}
         return [column for column in self.columns if column.casefold() not in used]
 
 

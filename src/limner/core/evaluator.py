@@ -72,6 +72,7 @@ class Evaluator:
         examined: The date and result of its newest certificate for this exam; None if it was not examined.
         passes_wrong_drawings: Its scores of wrong drawings, in the reading shown, if they are close to those of right
             ones; None if it tells them apart, or if there are too few drawings by controls to know.
+        gone: Since when its model is gone, and its successor; None if it is available.
     """
 
     id: str
@@ -81,11 +82,13 @@ class Evaluator:
     worded: tuple[str, ...] = ()
     examined: str | None = None
     passes_wrong_drawings: WrongDrawings | None = None
+    gone: str | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings to be shown with its scores."""
-        return (self.passes_wrong_drawings.words,) if self.passes_wrong_drawings else ()
+        wrong = (self.passes_wrong_drawings.words,) if self.passes_wrong_drawings else ()
+        return (*wrong, f"{self.gone}; these scores cannot be repeated") if self.gone else wrong
 
     @property
     def warnings_json(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import exams
+from ..core import catalogue, settings
 from ..core.errors import UsageError
 from ..core.evaluator import (
     REFERENCE,
@@ -149,18 +150,29 @@ PASSING_SHARE = 0.8
 
 
 def with_warnings(groups: Sequence[Group], protocol: Protocol[Any]) -> list[Group]:
-    """Return the groups, with a warning attached to evaluators that pass wrong drawings.
+    """Return the groups, with warnings attached to evaluators that pass wrong drawings or whose model is gone.
 
     Args:
         groups: The groups of all painters including controls, even if not all will be shown.
         protocol: The exam's protocol.
     """
     warned: dict[str, Evaluator] = {}
+    gone = _gone_judges({group.evaluator.judge for group in groups})
     for members in group_by_evaluator(groups):
         evaluator = members[0].evaluator
-        if evaluator.kind in SHOWN_KINDS and (wrong := wrong_drawings(members, protocol)) is not None:
-            warned[evaluator.id] = replace(evaluator, passes_wrong_drawings=wrong)
-    return [replace(g, evaluator=warned[g.evaluator.id]) if g.evaluator.id in warned else g for g in groups]
+        wrong = wrong_drawings(members, protocol) if evaluator.kind in SHOWN_KINDS else None
+        warned[evaluator.id] = replace(evaluator, passes_wrong_drawings=wrong, gone=gone.get(evaluator.judge))
+    return [replace(group, evaluator=warned[group.evaluator.id]) for group in groups]
+
+
+def _gone_judges(judges: Set[str]) -> dict[str, str]:
+    """Return since when each of these judges is gone, if it is."""
+    named = [judge for judge in judges if "/" in judge]
+    if not named:
+        return {}
+    models, day = settings.load().models, catalogue.today()
+    gone = [judge for judge in named if judge in models and catalogue.state_of(models[judge], day) == "gone"]
+    return catalogue.lifetime_warnings(gone, models, day)
 
 
 def wrong_drawings(groups: Sequence[Group], protocol: Protocol[Any]) -> WrongDrawings | None:

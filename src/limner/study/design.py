@@ -58,12 +58,14 @@ class ShownDesign(StrictModel):
 
     Attributes:
         prompt: Whether the question's text is shown.
+        inputs: Whether the pictures that painters were given are shown.
         reference: Whether the reference image is shown.
         graph: Whether the exam's graph of the question is shown, if it has one.
         side: The side of the square on which every picture is shown, in pixels.
     """
 
     prompt: bool = True
+    inputs: bool = True
     reference: bool = True
     graph: bool = False
     side: int = Field(default=1536, ge=256, le=4096)

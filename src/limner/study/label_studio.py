@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 from ..core.errors import DataError
 from .answers import Click, shown_value, stored_click
 from .forms import CHOICE, FIRST, SECOND, SKIP, AnswerField
-from .open import OpenStudy, normal_picture, places_of
+from .open import OpenStudy, normal_picture, places_of, shown_inputs
 from .places import StudyPlace
 from .records import StudyAnswer, load_answers, load_raters
 
@@ -41,6 +41,8 @@ def make_task(study: OpenStudy, item: int, folder: str, order: Sequence[int]) ->
     data: dict[str, Any] = {"study": study.name, "item": item, "order": list(order)}
     for position in range(len(order)):
         data[f"image{position + 1}"] = f"{LOCAL_FILES}{folder}/{picture_name(item, position)}"
+    for number in range(1, len(shown_inputs(study, question)) + 1):
+        data[f"before{number}"] = f"{LOCAL_FILES}{folder}/{picture_name(item, number - 1, 'before')}"
     if study.design.show.prompt:
         data["prompt"] = question.prompt
     data["criteria"] = [
@@ -51,9 +53,9 @@ def make_task(study: OpenStudy, item: int, folder: str, order: Sequence[int]) ->
     return {"id": item, "data": data}
 
 
-def picture_name(item: int, position: int) -> str:
+def picture_name(item: int, position: int, kind: str = "") -> str:
     """Return the file name of a task's picture."""
-    return f"{item:05}-{position + 1}.jpg"
+    return f"{item:05}-{kind}{position + 1}.jpg"
 
 
 def write_tasks(study: OpenStudy, images: Path | None = None) -> str:
@@ -69,21 +71,24 @@ def _write_images(study: OpenStudy, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.xml").write_text(make_config(study), "utf-8")
     for item in study.items.values():
-        for position, index in enumerate(task_order(study, item.n)):
-            image = study.image(item.drawings[index])
+        drawn = [("", study.image(item.drawings[index])) for index in task_order(study, item.n)]
+        before = [("before", sha256) for sha256 in shown_inputs(study, study.question(item))]
+        for position, (kind, image) in (*enumerate(drawn), *enumerate(before)):
             if image is not None:
                 data = normal_picture(study.store.blobs.get(image), study.design.show.side)
-                (folder / picture_name(item.n, position)).write_bytes(data)
+                (folder / picture_name(item.n, position, kind)).write_bytes(data)
 
 
 def make_config(study: OpenStudy) -> str:
-    """Return the labelling configuration of a study's tasks."""
+    """Return the labelling configuration of a study's tasks; their pictures before and after have numbers."""
     form = study.item_form(next(iter(study.items)))
     size = len(study.items[next(iter(study.items))].drawings)
     lines = ["<View>"]
     if study.design.show.prompt:
         lines.append('  <Text name="prompt" value="$prompt"/>')
-    lines += [f'  <Image name="image{n}" value="$image{n}" zoom="true"/>' for n in range(1, size + 1)]
+    before = max(len(shown_inputs(study, study.question(item))) for item in study.items.values())
+    names = [*(f"before{n}" for n in range(1, before + 1)), *(f"image{n}" for n in range(1, size + 1))]
+    lines += [f'  <Image name="{name}" value="${name}" zoom="true"/>' for name in names]
     repeated = False
     for field in form:
         if field.kind == "criterion" and not repeated:

@@ -140,3 +140,8 @@ def pad_jpeg(jpeg: bytes) -> bytes:
         comments += b"\xff\xfe" + (size - 2).to_bytes(2, "big") + bytes(size - 4)
         missing -= size
     return jpeg[:2] + comments + jpeg[2:]
+
+
+def shown_inputs(study: OpenStudy, question: Question[Any]) -> list[str | None]:
+    """Return the hashes of the pictures that came with the question, None if absent, if raters may see them."""
+    return [picture.sha256 for picture in question.inputs] if study.design.show.inputs else []

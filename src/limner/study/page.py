@@ -34,7 +34,7 @@ from ..store.schema import content_columns, study_raters
 from .answers import Click, is_done, save_clicks, shown_value, stored_click
 from .forms import SKIP, AnswerField
 from .new import CONSENT
-from .open import OpenStudy, normal_picture, open_study, places_of
+from .open import OpenStudy, normal_picture, open_study, places_of, shown_inputs
 from .places import StudyPlace
 from .progress import progress_of
 from .records import CLOSED, IMPORTED, OPEN, StudyAnswer, StudyRater, load_answers, load_raters, set_status, status_of
@@ -63,6 +63,7 @@ class StudyPages:
             Route("/r/{token}/end", self.end),
             Route("/r/{token}/{n:int}", self.place),
             Route("/r/{token}/{n:int}/reference.jpg", self.reference),
+            Route("/r/{token}/{n:int}/input-{number:int}.jpg", self.input),
             Route("/r/{token}/image/{name}.jpg", self.image),
             Route("/join/{token}", self.joined),
             Route("/admin/{token}", self.admin),
@@ -133,13 +134,21 @@ class StudyPages:
 
     async def reference(self, request: Request) -> Response:
         """Return the reference of a place's question, if the design shows it."""
+        return await self._picture(reference_of(self._study, await self._question(request)))
+
+    async def input(self, request: Request) -> Response:
+        """Return one of the pictures that came with a place's question, if the design shows them."""
+        inputs = shown_inputs(self._study, await self._question(request))
+        number = request.path_params["number"]
+        return await self._picture(inputs[number - 1] if 1 <= number <= len(inputs) else None)
+
+    async def _question(self, request: Request) -> Question[Any]:
+        """Return the question of the place in a request."""
         _, rater = await asyncio.to_thread(self._rater, request)
         places, n = places_of(rater), request.path_params["n"]
         if not 1 <= n <= len(places) or places[n - 1].check is not None:
             raise HTTPException(404)
-        return await self._picture(
-            reference_of(self._study, self._study.question(self._study.items[places[n - 1].item]))
-        )
+        return self._study.question(self._study.items[places[n - 1].item])
 
     async def _picture(self, sha256: str | None) -> Response:
         if sha256 is None:
@@ -317,6 +326,7 @@ def place_view(study: OpenStudy, seat: Seat, n: int) -> dict[str, Any]:
             for position, name in enumerate(place.names)
         ],
         "prompt": question.prompt if question is not None and design.show.prompt else None,
+        "inputs": len(shown_inputs(study, question)) if question is not None else 0,
         "reference": question is not None and reference_of(study, question) is not None,
         "graph": view(study.kind, question)["graph"] if question is not None and design.show.graph else None,
         "fields": _fields(study.form(place), shown),

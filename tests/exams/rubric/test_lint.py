@@ -71,7 +71,7 @@ def test_missing_column_of_criteria_is_named_before_the_questions_without_criter
     change(mine, 'from = "points" ', 'from = "rubric" ')
     for name in ("kept", "readable"):
         change(mine, f'name = "{name}"', f'name = "{name}"\nwhen = {{ field = "marked", required = true }}')
-    change(mine, 'when = { field = "photo", required = true }   #', "#")
+    change(mine, 'when = { field = "photo?", required = true }  #', "#")
     told = limner("exam", "check", str(mine), code=1).err.splitlines()
     assert re.search(
         rf"exam\.toml:{line_with(mine, 'rubric')}: no row has a column 'rubric'; there are: id, photo", told[1]
@@ -82,3 +82,9 @@ def test_missing_column_of_criteria_is_named_before_the_questions_without_criter
 def test_columns_without_use_are_noted(mine: Path) -> None:
     change(mine.parent / "data" / "questions.json", '"id": "rain",', '"id": "rain", "author": "me",')
     assert "note: columns without use: author" in limner("exam", "check", str(mine)).out
+
+
+def test_optional_columns_may_be_absent(mine: Path) -> None:
+    data = mine.parent / "data" / "questions.json"
+    change(data, '"photo": "tomato.png",', "")
+    assert "exam.toml" not in limner("exam", "check", str(mine)).out

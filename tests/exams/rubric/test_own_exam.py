@@ -17,6 +17,7 @@ from limner.store import Store
 from tests.cli.invoke import limner
 from tests.exams.rubric.made import ANSWERS, ROWS, TOML, by_hand, write_exam, write_replies
 from tests.study.made import answer
+from tests.support import picture
 
 PAINTER = "control/unchanged"
 DESIGN = """
@@ -87,6 +88,45 @@ def study_question(store: Store, place: Any) -> str:
 
     study = open_study(store, "pilot")
     return study.drawings[study.items[place.item].drawings[0]].question_id
+
+
+def test_pictures_before_are_shown_to_raters_unless_design_hides_them() -> None:
+    pytest.importorskip("starlette", reason="servers come with limner[web]")
+    from limner.study.label_studio import make_config, write_tasks
+    from limner.study.new import new_link
+    from limner.study.open import open_study
+    from limner.study.records import load_raters
+    from tests.study.page.visiting import agree, visitor
+
+    for name, design in (("pilot", DESIGN), ("blind", DESIGN.replace("[show]", "[show]\ninputs = false"))):
+        Path("design.toml").write_text(design, "utf-8")
+        new = ("study", "new", name, "--exam", "mine", "--design", "design.toml", "--people", "1")
+        limner(*new, "--painter", PAINTER)
+        with Store(Path("limner-store")) as store:
+            study = open_study(store, name)
+            (rater,) = load_raters(store, name)
+            link = new_link(store, name, rater.rater)
+            with visitor(store, name) as client:
+                agree(client, link)
+                page, before = client.get(f"/r/{link}/1").text, client.get(f"/r/{link}/1/input-1.jpg")
+                assert client.get(f"/r/{link}/1/input-2.jpg").status_code == 404
+            Path("tasks").mkdir(exist_ok=True)
+            tasks, config = write_tasks(study, Path("tasks", name)), make_config(study)
+        seen = name == "pilot"
+        assert ("The picture that was given" in page, before.status_code == 200) == (seen, seen)
+        assert ("before1" in tasks, '<Image name="before1" value="$before1"' in config) == (seen, seen)
+        assert len(list(Path("tasks", name).glob("*-before1.jpg"))) == (6 if seen else 0)
+
+
+def test_pictures_before_are_on_site_and_in_show() -> None:
+    shown = limner("show", "mine", "q0", "--format", "json").json()
+    (sha256,) = shown["inputs"]
+    assert [drawing["image"] for drawing in shown["drawings"]] == [sha256]
+    assert Path(shown["input_paths"][0]).read_bytes() == picture(0)
+    assert f"input picture: {shown['input_paths'][0]}" in " ".join(limner("show", "mine", "q0").out.split())
+    limner("report", "mine", "-o", "site")
+    question = next(file for file in Path("site").rglob("q/*.js") if sha256 in file.read_text("utf-8"))
+    assert f'"inputs":[{{"sha":"{sha256}","large":"png"}}]' in question.read_text("utf-8")
 
 
 def _said(people: dict[str, tuple[list[int], int]], question: str, field: str) -> int:

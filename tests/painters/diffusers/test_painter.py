@@ -167,7 +167,7 @@ def test_changed_weights_draw_again(quick: Make, store: Store, folder: Path) -> 
 def test_key_has_picture_hash_and_worker_gets_bytes(make: Make, store: Store, tmp_path: Path) -> None:
     data = picture(5)
     sha256, _ = store.blobs.put(data)
-    (painting,) = paint(make(), store, ask("Mend it.", images=(sha256,)))
+    (painting,) = paint(make(), store, ask("Mend it.", inputs=(sha256,)))
     assert painting.notes["body"]["images"] == [sha256]
     assert fill(painting.image)[0] == brush.colour("Mend it.", 0, (data,))
     assert [record["editing"] for record in brush.told(tmp_path)] == [True]

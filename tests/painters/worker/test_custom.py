@@ -161,7 +161,7 @@ def test_unfit_worker_ends_the_run(
 def test_worker_gets_input_pictures(make: Make, store: Store) -> None:
     file = io.BytesIO()
     Image.new("RGB", (5, 6), (9, 9, 9)).save(file, "PNG")
-    request = ask(images=(store.blobs.put(file.getvalue())[0],))
+    request = ask(inputs=(store.blobs.put(file.getvalue())[0],))
     (refused,) = paint(make(), store, request)
     assert isinstance(refused, Fault)
     assert "draws from text alone" in refused.detail

@@ -22,14 +22,14 @@ def lint_definition(file: Path, definition: Definition, exam: Exam[Any]) -> Iter
 
 
 def absent_fields(file: Path, definition: Definition, names: Collection[str]) -> Iterator[DataError]:
-    """Yield each use of a column that is not among these names, which are in lower case."""
+    """Yield each use of a column that is not among these names, which are in lower case, nor said to be optional."""
     own = {"criteria", "reply", "count", "prompt", "id"}
     own |= {name for family in definition.criteria for name in (family.name, family.group)}
     own |= {score.name for score in definition.scores}
     declared = [*(name for columns in definition.columns.values() for name in columns), *definition.tags]
     own |= {name.removesuffix("?").casefold() for name in declared}
     for field, place in used_fields(definition, file.parent / definition.prompts):
-        if not {field.casefold(), field.partition(".")[0].casefold()} & {*names, *own}:
+        if not field.endswith("?") and not {field.casefold(), field.partition(".")[0].casefold()} & {*names, *own}:
             if isinstance(place, Path):
                 lines = place.read_text(encoding="utf-8").splitlines()
                 line = next(n for n, text in enumerate(lines, 1) if f"{{{{{field}}}}}" in text)

@@ -90,6 +90,8 @@ class ExamData:
         body |= {"criteria": criteria_json(self.inventory.criteria(question)), **self._view(question)}
         body |= {"reference": pictures.large(reference.sha256) if reference else None}
         body |= {"reference_name": reference.name if reference else None}
+        if question.inputs:
+            body["inputs"] = [pictures.large(picture.sha256) for picture in question.inputs]
         return body | {"rubric": question.rubric.model_dump(mode="json")}
 
     def _view(self, question: Question[Any]) -> dict[str, Any]:

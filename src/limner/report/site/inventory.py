@@ -194,13 +194,13 @@ class Inventory:
 
     @property
     def references(self) -> set[str]:
-        """The stored reference images."""
-        return {q.reference.sha256 for q in self.questions if q.reference and q.reference.sha256}
+        """The stored reference images and input pictures."""
+        return {picture.sha256 for q in self.questions for picture in q.pictures if picture.sha256}
 
     def shown(self) -> set[tuple[str, int]]:
-        """Return every image of a drawing or a reference, with the number of the question on whose page it is shown."""
+        """Return every image of a drawing or question, with the number of the question on whose page it is shown."""
         images = {(slot.image, slot.question) for slot in self.slots.values()}
-        images |= {(q.reference.sha256, number) for number, q in enumerate(self.questions) if q.reference}
+        images |= {(picture.sha256, number) for number, q in enumerate(self.questions) for picture in q.pictures}
         return {(image, question) for image, question in images if image}
 
     def images(self) -> set[str]:

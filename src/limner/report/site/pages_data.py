@@ -67,12 +67,18 @@ def write_questions(inventory: Inventory, judges: JudgeData, pictures: Pictures,
             "drawn": [drawn[n] for n in numbers],
             "prompt": [" ".join(q.prompt[: 4 * MAX_PROMPT].split())[:MAX_PROMPT] for q in some],
             "criteria": [len(inventory.criteria(q)) for q in some],
-            "reference": [pictures.small(q.reference.sha256 if q.reference else None) for q in some],
+            "reference": [pictures.small(_emblem(q)) for q in some],
             "tags": {tag: [places[tag].get(q.tags.get(tag, ""), -1) for q in some] for tag in tags},
             "met": [[by_question.get(n) for n in numbers] for by_question in means],
         }
         chunks.add("questions", body)
         chunks.add("words", {"start": start, "words": [_words(q) for q in some]})
+
+
+def _emblem(question: Question[Any]) -> str | None:
+    """Return the picture that stands for a question in lists: its reference, or its first input."""
+    picture = question.reference or next(iter(question.inputs), None)
+    return picture.sha256 if picture else None
 
 
 def _means(inventory: Inventory, met: Sequence[float]) -> dict[int, float | None]:

@@ -69,6 +69,8 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
         "tags": dict(question.tags),
         "reference": question.reference.sha256 if question.reference else None,
         "reference_path": locate(question.reference.sha256) if question.reference else None,
+        "inputs": [picture.sha256 for picture in question.inputs],
+        "input_paths": [picture.sha256 and locate(picture.sha256) for picture in question.inputs],
         "criteria": [
             {"id": c.id, "text": c.text, "kind": c.kind, "top": c.top, "weight": c.weight}
             for c in kind.protocol.criteria(question)
@@ -84,9 +86,11 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
 
 
 def small_pictures(body: Mapping[str, Any], store: Store) -> dict[str, str]:
-    """Return small data URLs of the question's reference and drawings, by hash; unreadable ones are left out."""
+    """Return small data URLs of the question's pictures and drawings, by hash; unreadable ones are left out."""
     urls: dict[str, str] = {}
-    for sha256 in filter(None, [body["reference"], *(drawing["image"] for drawing in body["drawings"])]):
+    for sha256 in filter(
+        None, [*body["inputs"], body["reference"], *(drawing["image"] for drawing in body["drawings"])]
+    ):
         with suppress(StoreError, BadImage, LostImage):
             urls[sha256] = str(prepare(store.blobs.get(sha256), SMALL, "native").url)
     return urls
@@ -102,6 +106,8 @@ def print_question(body: dict[str, Any]) -> None:
     out.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")
     out.print(Padding(escape(body["prompt"]), (0, 2)))
     out.print("[dim]" + escape(" · ".join(f"{k}: {v}" for k, v in whole_tags(body["tags"]).items())) + "[/dim]")
+    for sha256, path in zip(body["inputs"], body["input_paths"], strict=True):
+        out.print(f"[dim]input picture: {escape(_place(sha256, path) if sha256 else 'absent')}[/dim]", soft_wrap=True)
     reference = _place(body["reference"], body["reference_path"]) if body["reference"] else "absent"
     out.print(f"[dim]reference image: {escape(reference)}[/dim]", soft_wrap=True)
     for drawing in body["drawings"]:

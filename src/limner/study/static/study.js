@@ -330,14 +330,14 @@
       turn(following(field));
       return;
     }
-    const toggles = { r: "reference", p: "prompt", g: "graph", h: "guidelines", s: "skip" };
+    const toggles = { i: "inputs", r: "reference", p: "prompt", g: "graph", h: "guidelines", s: "skip" };
     if (toggles[key] && document.getElementById(toggles[key])) {
       event.preventDefault();
       const found = document.getElementById(toggles[key]);
       found.open = !found.open;
       if (key === "s" && found.open) document.getElementById("reason").focus();
     } else if (key === "u") { event.preventDefault(); undo();
-    } else if (key === "z") { event.preventDefault(); const first = one(".zoom"); if (first) enlarge(first);
+    } else if (key === "z") { event.preventDefault(); const first = one("figure .zoom") || one(".zoom"); if (first) enlarge(first);
     } else if (key === "Enter" && !event.target.matches("button, summary, a")) { event.preventDefault(); go(place() + 1); }
   });
   window.addEventListener("online", send);

@@ -190,7 +190,7 @@
     const marking = marked.find((one) => one.way === way) || marked[0];
     const at = all.indexOf(drawing);
     const move = (step) => all[at + step] && onMove(all[at + step]);
-    const { reference } = question;
+    const [reference, called] = L.comparedWith(question);
     const shown = reference && !reference.wrong;
     const keys = (event) => {
       if (L.typing(event) || L.viewerKey(event, look) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -202,7 +202,7 @@
     const listed = [
       [["←", "→"], "previous, next drawing"],
       ...L.ZOOM_KEYS,
-      shown && [["R"], "reference"],
+      shown && [["R"], called.toLowerCase()],
       sorts.includes("ocr") && [["T"], "text"],
       [["Esc"], "close"],
     ].filter(Boolean);
@@ -224,7 +224,7 @@
         <div class="closer-picture">
           <div class="viewbar">
             <${ZoomButtons} look=${look} />
-            ${shown && html`<${Check} name="Show reference" on=${beside} onChange=${setBeside} />`}
+            ${shown && html`<${Check} name=${`Show ${called.toLowerCase()}`} on=${beside} onChange=${setBeside} />`}
             <${Layers} sorts=${sorts} mine=${mine} layers=${layers} setLayers=${layered.set} />
           </div>
           <div class=${`panes${shown && beside ? "" : " alone"}`}>
@@ -241,11 +241,11 @@
             ${shown &&
             beside &&
             html`<${Pane}
-              name=${html`Reference${whole(reference)}`}
+              name=${html`${called}${whole(reference)}`}
               picture=${reference}
               size=${sizes.get(reference.sha)}
               boxes=${layered.over(reference)}
-              alt="The reference image"
+              alt=${called === "Before" ? "The picture before" : "The reference image"}
               look=${look}
               sort="reference-pane"
             />`}

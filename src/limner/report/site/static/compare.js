@@ -228,11 +228,11 @@
       [["←", "→"], "previous, next question"],
       [["S"], "swap A and B"],
       ...L.ZOOM_KEYS,
-      [["R"], "reference"],
+      [["R"], called.toLowerCase()],
       sorts.includes("ocr") && [["T"], "text read by OCR"],
     ].filter(Boolean);
     const drawings = found ? sides.map((side) => drawingOf(found, side)) : [];
-    const reference = found && found.question.reference;
+    const [reference, called] = found ? L.comparedWith(found.question) : [null, "Reference"];
     const value = [one.a, one.b];
     const same = drawings[0] && drawings[0] === drawings[1];
     const pane = (n) => {
@@ -257,7 +257,7 @@
         <button type="button" onClick=${swap}>Swap A and B</button>
         <${ZoomButtons} look=${look} />
         <div class="checks">
-          <${Check} name="Reference" on=${beside} onChange=${setBeside} />
+          <${Check} name=${called} on=${beside} onChange=${setBeside} />
           ${sorts.map(
             (sort) => html`<${Check}
               name=${L.layerName(sort)}
@@ -280,11 +280,11 @@
           ${pane(0)}
           ${beside &&
           html`<${Pane}
-            name="Reference"
+            name=${called}
             picture=${reference && !reference.wrong ? reference : null}
             size=${reference && found.sizes.get(reference.sha)}
             boxes=${layered.over(reference)}
-            alt="The reference image"
+            alt=${called === "Before" ? "The picture before" : "The reference image"}
             look=${look}
             absent="This question has no reference."
             sort="reference-pane"

@@ -49,6 +49,10 @@
   const differs = (drawing, n) =>
     new Set(drawing.markings.map((one) => one.by.get(n)?.value).filter((value) => value != null)).size > 1;
 
+  // What a drawing is compared with: the reference, or else the first picture it was to be made from.
+  const comparedWith = ({ reference, inputs }) =>
+    inputs && !(reference && !reference.wrong) ? [inputs[0], "Before"] : [reference, "Reference"];
+
   // A picture with its overlays, small or full.
   function Picture({ picture, size, boxes, full, alt }) {
     const [turned, setTurned] = useState(false);
@@ -235,5 +239,5 @@
     </div>`;
   }
 
-  Object.assign(L, { gathered, tally, differs, Picture, Scores, Card, Matrix });
+  Object.assign(L, { gathered, comparedWith, tally, differs, Picture, Scores, Card, Matrix });
 })();

@@ -66,6 +66,22 @@
     </section>`;
   }
 
+  // The pictures that painters were given, above the reference.
+  function Inputs({ question, over, sizes }) {
+    const { inputs } = question;
+    return inputs.map((picture, n) => {
+      const name = inputs.length > 1 ? `Before ${n + 1}` : "Before";
+      return html`<section class="card drawing" aria-label=${name}>
+        <h3>${name}</h3>
+        ${picture && !picture.wrong
+          ? html`<a class="still" href=${L.large(picture)}>
+              <${Picture} picture=${picture} size=${sizes.get(picture.sha)} boxes=${over(picture)} full alt=${name} />
+            </a>`
+          : html`<p class="soft">Cannot be shown: <${Name}>${picture ? picture.wrong : "the file is missing"}<//></p>`}
+      </section>`;
+    });
+  }
+
   function Question({ found, exam, params }) {
     const { question, drawings } = found;
     const marked = [...new Set(found.markings.map((one) => one.way))].sort((a, b) => a - b);
@@ -114,11 +130,15 @@
             <${TrustOf} exam=${exam} way=${exam.ways[way]} />, reading ${exam.reading}.
           </p>`}
       <div class="beside">
-        <${Reference}
-          question=${question}
-          boxes=${over(reference)}
-          size=${reference && found.sizes.get(reference.sha)}
-        />
+        <div class="given">
+          ${question.inputs && html`<${Inputs} question=${question} over=${over} sizes=${found.sizes} />`}
+          ${!(question.inputs && !question.reference_name) &&
+          html`<${Reference}
+            question=${question}
+            boxes=${over(reference)}
+            size=${reference && found.sizes.get(reference.sha)}
+          />`}
+        </div>
         <div class="drawings">
           ${shown.map(
             (drawing) => html`<${Card}

@@ -164,6 +164,8 @@ def _lines(body: Mapping[str, Any], pictures: Mapping[str, str], tables: Sequenc
     yield f'<p class="prompt">{prompt}</p>'
     yield f'<p class="tags">{escape(" · ".join(f"{key}: {value}" for key, value in body["tags"].items()))}</p>'
     yield '<div class="pictures">'
+    for sha256 in body["inputs"]:
+        yield _figure("before", pictures.get(sha256 or ""), "its image is not in the store")
     if body["reference"]:
         yield _figure("reference", pictures.get(body["reference"]), "its image is not in the store")
     for drawing in body["drawings"]:
