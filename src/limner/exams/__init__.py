@@ -164,7 +164,8 @@ def exam_names() -> list[str]:
 
 def kind(name: str) -> Kind[Any]:
     """Return the exam called `name`: an installed one, or the user's own that was read last."""
-    if (files := own_exam(name)) is None:
+    # A store may come from others, so the files in it never replace an installed exam.
+    if (files := own_exam(name)) is None or name in exam_names():
         return EXAMS.get(name)
     from .rubric import open_stored
 

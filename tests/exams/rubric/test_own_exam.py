@@ -12,7 +12,8 @@ import pytest
 
 from limner import api
 from limner.core.errors import DataError
-from limner.exams import resolve
+from limner.core.exam import know_exam
+from limner.exams import kind, resolve
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.exams.rubric.made import ANSWERS, ROWS, TOML, by_hand, write_exam, write_replies
@@ -168,6 +169,12 @@ def test_name_of_installed_exam_is_refused(tmp_path: Path) -> None:
     path = write_exam(tmp_path / "my_exam", TOML.replace('"mine"', '"genexam"'))
     with pytest.raises(DataError, match="an installed exam is called genexam"):
         resolve(str(path))
+
+
+def test_files_in_a_store_never_replace_an_installed_exam(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limner.core.exam._OWN_EXAMS", {})
+    know_exam("genexam", {"exam.toml": TOML})
+    assert kind("genexam").files is None
 
 
 def test_stored_file_names_cannot_leave_folder() -> None:
