@@ -23,6 +23,7 @@ EXEMPT_FILES = (
     "docs/models.md",  # lists which models are gone, and since when
     "src/limner/core/models.toml",  # the catalogue itself
     "src/limner/exams/*/presets.toml",  # a paper's preset keeps its paper's judge
+    "src/limner/exams/*/exam.toml",  # likewise
     "src/limner/exams/*/paper/*",  # a paper's rows are of its own models
 )
 EXEMPT_LINES = re.compile(

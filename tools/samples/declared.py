@@ -64,13 +64,15 @@ EDITS: dict[str, dict[str, tuple[str, Drawing, str]]] = {
         "images/biology_1.png": ("biology_1_gt.png", nature.flower, "sepals"),
         "images/eco_1.png": ("eco_1_gt.png", plots.market, "double arrow"),
         "images/math_1.png": ("math_1_gt.png", plots.parabola, "axis of symmetry"),
-        "images/board_1.png": ("board_1_gt.png", structures.process_states, "arrow 'Exit'"),
+        "images/ComputerScience_1.png": ("ComputerScience_1_gt.png", structures.process_states, "arrow 'Exit'"),
     },
 }
 """Exam -> input -> the file of the right result beside it, the drawing, and the part that the input lacks."""
 LOOKS = {"quality", "plausibility", "legible"}
 """Criteria that ask only how a picture looks."""
-REFERENCE, OTHER, EMPTY = PAINTERS[0], PAINTERS[5], PAINTERS[6]
+KEPT = {"consistency", "kept", "unchanged"}
+"""Criteria that ask only what has stayed as it was."""
+REFERENCE, OTHER, EMPTY, INPUT = PAINTERS[0], PAINTERS[5], PAINTERS[6], "unchanged"
 
 
 def pictures(exam: str) -> Iterator[tuple[str, bytes]]:
@@ -86,7 +88,7 @@ def pictures(exam: str) -> Iterator[tuple[str, bytes]]:
 
 
 def key_lines(exam: str) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a sample's key: the right results, those of other questions, and blank sheets."""
+    """Yield the lines of a sample's key: right results, those of other questions, blank sheets and unchanged inputs."""
     sample, protocol = read(ExamSource(f"sample/{exam}", exam, kind(exam).sample)), kind(exam).protocol
     others = partners(sample)
     for question in sample.questions:
@@ -96,10 +98,12 @@ def key_lines(exam: str) -> Iterator[dict[str, Any]]:
         assert other.reference
         worst = {each.id: each.low for each in protocol.criteria(question)}
         content = {id: low for id, low in worst.items() if id not in LOOKS}
+        undone = {id: low for id, low in content.items() if id not in KEPT}
         for painter, image, what, faults in (
             (REFERENCE, question.reference.sha256, "nothing is wrong", {}),
             (OTHER, other.reference.sha256, f"drawn for {other.id}", content),
             (EMPTY, BLANK, "nothing is drawn", worst),
+            *((INPUT, picture.sha256, "nothing has changed", undone) for picture in question.inputs),
         ):
             marks = {id: (low, what) for id, low in faults.items()}
             yield {"id": question.id, "painter": painter, "image": image, "what": what, "faults": marks}

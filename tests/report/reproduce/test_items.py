@@ -49,7 +49,8 @@ def test_docs_list_what_is_made_of_every_item(
 
 
 def items(kind: str) -> tuple[PaperItem, ...]:
-    return paper_list(kind).items
+    """The items that can be reproduced; the page of `limner reproduce` says of the others why not."""
+    return tuple(item for item in paper_list(kind).items if not item.cannot)
 
 
 def command(kind: str, item: PaperItem) -> str:
@@ -69,8 +70,6 @@ def command(kind: str, item: PaperItem) -> str:
 
 def state(item: PaperItem, folder: Path, page: str) -> str:
     """What came out of the run."""
-    if item.cannot:
-        return f"not reproduced: {item.cannot}".replace("|", r"\|")
     name, shown = slug(item.name), section(page, item.name)
     figures = set(re.findall(r'src="(figures/[^"]+)"', shown))
     parts = []

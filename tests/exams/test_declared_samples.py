@@ -1,0 +1,63 @@
+"""The samples of the declared exams: their pictures and keys are those that the program draws and writes."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from PIL import Image, ImageChops
+from tools.samples.declared import EDITS, WHOLE, key_lines, pictures
+
+from limner.exams import EXAMS, SHIPPED, kind, read, resolve
+from limner.exams.key import key_folder
+from tests.cli.invoke import limner
+
+DECLARED = [name for name in EXAMS.own() if name not in SHIPPED]
+each_exam = pytest.mark.parametrize("name", DECLARED)
+
+
+def test_all_declared_exams_are_drawn() -> None:
+    assert sorted((*WHOLE, *EDITS)) == sorted(DECLARED)
+
+
+@pytest.mark.slow
+@each_exam
+def test_redrawing_gives_same_pixels(name: str) -> None:
+    folder = kind(name).sample
+    assert folder is not None
+    drawn = dict(pictures(name))
+    assert {folder / path for path in drawn} == set(folder.rglob("*.png"))
+    for path, data in drawn.items():
+        with Image.open(io.BytesIO(data)) as new, Image.open(folder / path) as old:
+            # Releases of Pillow may shade the rim of a letter or choose a palette differently.
+            difference = ImageChops.difference(new.convert("RGB"), old.convert("RGB")).convert("L")
+            assert sum(difference.histogram()[48:]) <= 0.001 * new.width * new.height, path
+
+
+@each_exam
+def test_key_is_the_written_one(name: str) -> None:
+    folder = key_folder(kind(name))
+    assert folder is not None
+    shipped = [json.loads(line) for line in (folder / "key.jsonl").read_text("utf-8").splitlines()]
+    assert shipped == json.loads(json.dumps(list(key_lines(name))))
+
+
+@each_exam
+def test_editing_starts_from_a_picture_that_is_not_the_result(name: str) -> None:
+    for question in read(resolve(f"sample/{name}")).questions:
+        assert question.reference is not None
+        assert len(question.inputs) == (name in EDITS)
+        assert question.reference.sha256 not in {picture.sha256 for picture in question.inputs}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_controls_have_their_known_scores(name: str, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(str(tmp_path))
+    painters = [word for control in ("reference", "unchanged", "blank") for word in ("--painter", f"control/{control}")]
+    limner("run", f"sample/{name}", *painters, "--judge", "key")
+    main = kind(name).protocol.scored[0].name
+    found = limner("scores", f"sample/{name}", "--format", "json").json()
+    values = {each["painter"].removeprefix("control/"): each["scores"][main]["value"] for each in found}
+    assert (values["reference"], values["blank"]) == (100, 0)
+    assert 0 <= values["unchanged"] < 100
