@@ -17,6 +17,8 @@ def body(**fields: Any) -> dict[str, Any]:
         "tags": {"subject": "Art"},
         "reference": None,
         "reference_path": None,
+        "inputs": [],
+        "input_paths": [],
         "criteria": [{"id": "point/1", "text": "Is it [red]?", "kind": "point", "top": 1, "weight": 0.25}],
         "drawings": [],
         "markings": [],
@@ -60,6 +62,9 @@ def test_question_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "reference image: absent" in out
     assert "reference image: image abcdefabcdef" in printed(capsys, reference="abcdef" * 10)
     assert "reference image: /ab.png" in printed(capsys, reference="abcdef" * 10, reference_path="/ab.png")
+    both = printed(capsys, inputs=["abcdef" * 10, None], input_paths=["/in.png", None])
+    assert "input picture: /in.png\n" in both
+    assert "input picture: absent\n" in both
 
 
 def test_drawings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
