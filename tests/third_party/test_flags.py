@@ -52,7 +52,7 @@ def test_third_party_exam_works_with_all_commands(folder: Path) -> None:
     drawn = ["--painter", "mine=folder/drawings"]
     judged = ["--judge", "replay/replies.jsonl"]
     commands = {
-        "exams": ["exams"],
+        "exams": ["exams", "flags"],
         "exam check": ["exam", "check", "sample/flags"],
         "exam new": ["exam", "new", "own", "--like", "flags"],
         "dry run": ["run", "sample/flags", *drawn, *judged, "--dry-run", "--format=json"],
