@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from tests.fakes import ChatServer
 
@@ -85,15 +86,15 @@ class Once:
     """Prepares what pictures show once; each gets a text of its own, as long as the others are."""
 
     def __init__(self) -> None:
-        self._kept: dict[bytes, Any] = {}
+        from limner.core.images import prepare
+
+        self._prepare, self._kept = prepare, dict[bytes, Any]()
 
     def prepare(self, data: bytes) -> Any:
         """As `limner.core.images.prepare` does."""
-        from limner.core.images import prepare
-
         found = self._kept.get(key := shown(data))
         if found is None:
-            found = self._kept[key] = prepare(data, SIDE)
+            found = self._kept[key] = self._prepare(data, SIDE)
         return replace(found, url=found.url.encode().decode())
 
 
@@ -160,23 +161,15 @@ def _workplace() -> Iterator[None]:
 
 
 async def _prepare(plan: Any, store: Any) -> None:
-    from limner.core.images import ImageForm, PreparedImage, Preparer
+    from limner.core import images
     from limner.store.records import load_drawings
 
     once = Once()
-
-    async def prepared(data: bytes, _side: int | None, _form: ImageForm) -> PreparedImage:
-        found: PreparedImage = once.prepare(data)
-        return found
-
     hashes = [drawing.image for drawing in load_drawings(store, "bench")]
     hashes += [question.reference.sha256 for question in plan.exam.questions]
-    Preparer.elsewhere = staticmethod(prepared)
-    try:
+    with patch.object(images, "prepare", lambda data, _side, _form: once.prepare(data)):
         for sha256 in hashes:
             await plan.images.get(sha256, SIDE)
-    finally:
-        Preparer.elsewhere = None
 
 
 def release(folder: Path, base_url: str, in_flight: int, painters: int = 1, judges: int = 1) -> Clock:

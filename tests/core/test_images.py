@@ -15,7 +15,6 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +24,6 @@ from limner.core import images
 from limner.core.images import (
     SUFFIXES,
     BadImage,
-    ImageForm,
     ImageInfo,
     PreparedImage,
     Preparer,
@@ -408,24 +406,6 @@ def turned_exif(orientation: int) -> Image.Exif:
     exif = Image.Exif()
     exif[0x0112] = orientation
     return exif
-
-
-@pytest.mark.parametrize("format", ["PNG", "JPEG"])
-def test_fast_form_gives_same_picture_with_different_bytes(format: str) -> None:
-    smooth = Image.linear_gradient("L").resize((900, 600)).convert("RGB")
-    smooth.paste("black", (105, 57, 403, 301))  # Edges between pixels of the smaller picture.
-    buffer = io.BytesIO()
-    smooth.save(buffer, format=format)
-    data = buffer.getvalue()
-    forms: tuple[tuple[ImageForm, ImageForm], ...] = (("jpeg", "quick-jpeg"), ("native", "quick-native"))
-    for form, other in forms:
-        exact, quick = prepare(data, 100, form), prepare(data, 100, other)
-        assert (quick.width, quick.height) == (exact.width, exact.height) == (100, 66)
-        assert quick.parts[0] == exact.parts[0]
-        assert quick.url != exact.url
-        ours, theirs = (np.asarray(decode(one.parts[1]), dtype=float) for one in (quick, exact))
-        assert np.abs(ours - theirs).mean() < 3
-        assert prepare(data, None, other) == prepare(data, None, form)  # There is nothing to scale.
 
 
 @pytest.mark.parametrize(

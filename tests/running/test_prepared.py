@@ -78,21 +78,3 @@ def test_each_image_is_prepared_once_for_four_painters_and_two_judges(
     assert len(made) == len(exam.ids) * (PAINTERS + 1)
     assert len(chat.requests()) == len(exam.ids) * PAINTERS * 2
     assert formats(drawn) == {"jpeg"}
-
-
-def test_quick_images_are_recorded_in_setup_and_ignored_by_presets(
-    drawn: Store, chat: ChatServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    settings = tmp_path / "limner.toml"
-    settings.write_text(settings.read_text().replace("[providers.fake]", "[providers.fake]\nquick_images = true"))
-    usual = api.Asking(judges=["fake/a"])
-    quick, exact = (
-        api.plan("genexam", drawn, asking=asking, draw=False).judges[0].setup
-        for asking in (usual, api.Asking(judges=["fake/a"], preset="release"))
-    )
-    assert quick["images"] == "quick"
-    assert "images" not in exact
-    mark(drawn, monkeypatch, preset="release")
-    assert formats(drawn) == {"jpeg"}
-    mark(drawn, monkeypatch)
-    assert formats(drawn) == {"jpeg", "quick-jpeg"}

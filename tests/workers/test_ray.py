@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
@@ -22,7 +21,7 @@ from PIL import Image, ImageDraw
 
 from limner import api
 from limner.core.errors import UsageError
-from limner.core.images import BadImage, Preparer, encode_png, font, prepare
+from limner.core.images import encode_png, font
 from limner.evidence.probe import OcrProbe
 from limner.painters.batched.jobs import DrawItem, read_drawing, submit
 from limner.painters.diffusers import jobs
@@ -32,10 +31,10 @@ from limner.running.progress import Progress
 from limner.store import Store, schema
 from limner.workers import Pool, Recipe, WorkerDeath, WorkerUnfit, hosts, pool_of
 from limner.workers.process import ThisMachine
-from limner.workers.ray import RECIPE, cluster
+from limner.workers.ray import cluster
 from tests.fakes import brush
 from tests.needs import need
-from tests.support import SmallExam, picture, run_limner
+from tests.support import SmallExam, run_limner
 from tests.workers.test_pool import gone
 
 pytestmark = pytest.mark.slow
@@ -259,10 +258,8 @@ def test_messages_of_ray_go_to_stderr(nodes: Nodes, capfd: pytest.CaptureFixture
     assert ("a node is lost" in output.out, "a node is lost" in output.err) == (False, True)
 
 
-def test_cluster_shares_gpus_streams_batches_and_prepares_images(
-    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Half a GPU per worker, batches that stream back, an idle pool that makes room, and prepared images."""
+def test_cluster_shares_gpus_and_streams_batches(nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a GPU per worker, batches that stream back, and an idle pool that makes room."""
     monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
     with cluster(nodes.address, ["0.5", "heavy=1", "huge=2"]) as there:
         model = Recipe("model", OBEDIENT.factory, single=False, gpu=True)
@@ -283,17 +280,9 @@ def test_cluster_shares_gpus_streams_batches_and_prepares_images(
         assert len(brush.told(tmp_path)) < 6
         drawn.close()
         idle.close()
-        images = Preparer({"a": picture(7, size=(40, 20)), "b": b"none"}.__getitem__)
-        for side, form in ((None, "jpeg"), (16, "jpeg"), (None, "native"), (16, "native")):
-            made = asyncio.run(images.get("a", side, form))  # type: ignore[arg-type]
-            assert made == prepare(picture(7, size=(40, 20)), side, form)  # type: ignore[arg-type]
-        with pytest.raises(BadImage, match="not an image"):
-            asyncio.run(images.get("b", None))
-        assert pool_of(RECIPE).started > 0
         with pytest.raises(WorkerUnfit, match="no node of the Ray cluster has 2 GPU"):
             Pool(Recipe("huge", OBEDIENT.factory, gpu=True))
     assert isinstance(hosts(), ThisMachine)
-    assert Preparer.elsewhere is None
 
 
 def test_missing_cluster_is_usage_error() -> None:

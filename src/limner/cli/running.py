@@ -52,7 +52,7 @@ def _with_ray_workers(function: F) -> F:
 ray_options = combine_options(
     click.option(
         "--ray", envvar="LIMNER_RAY", metavar="auto|HOST:PORT",
-        help="Do local work (local painters, OCR, regions, aesthetics, image preparation) on this Ray cluster.",
+        help="Do local work (local painters, OCR, regions, aesthetics) on this Ray cluster.",
     ),
     click.option(
         "--ray-gpus", multiple=True, metavar="[WORKER=]N",

@@ -9,12 +9,12 @@ import struct
 import threading
 import zlib
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -223,22 +223,13 @@ class PixelRoom:
 _room = PixelRoom(MAX_PIXELS)
 
 
-def decode_checked(data: bytes, least: int | None = None, *, grey: bool = False) -> tuple[Image, bool]:
-    """Return the image, and whether all viewers show its bytes identically; for `least` see `_open_upright`.
-
-    If `grey`, a grey image stays grey.
-    """
-    with _open_upright(data, least) as (opened, upright):
+def decode_checked(data: bytes, *, grey: bool = False) -> tuple[Image, bool]:
+    """Return the image, and whether all viewers show its bytes identically; if `grey`, a grey image stays grey."""
+    with _open_upright(data) as (opened, upright):
         same = upright is opened and not getattr(opened, "is_animated", False) and _is_opaque(opened)
+        same = same and opened.mode in ("RGB", "RGBA", "L", "LA", "P", "1")
         kept = grey and upright.mode == "L" and not upright.has_transparency_data
-        return upright.copy() if kept else flatten(upright), same and opened.mode in (
-            "RGB",
-            "RGBA",
-            "L",
-            "LA",
-            "P",
-            "1",
-        )
+        return upright.copy() if kept else flatten(upright), same
 
 
 def make_thumbnail(data: bytes, side: int, info: ImageInfo | None = None) -> Image:
@@ -366,11 +357,8 @@ class PreparedImage:
         return media, base64.b64decode(payload)
 
 
-ImageForm = Literal["jpeg", "native", "quick-jpeg", "quick-native"]
+ImageForm = Literal["jpeg", "native"]
 """The way an image is prepared; part of call keys."""
-QUICK_PREFIX = "quick-"
-QUICK_GAP = 1.25
-"""The minimum ratio of decoded size to requested size in quick preparation."""
 
 
 def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> PreparedImage:
@@ -381,9 +369,7 @@ def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> Prep
         max_side: The maximum length of the longer side; larger images are scaled down, smaller ones are kept.
         form: ``jpeg`` flattens and encodes; greys stay grey, as the releases send them. ``native`` sends the bytes
             unchanged if format and size allow it and all services decode them identically, otherwise a PNG: images
-            with an EXIF rotation, transparency, animation or print colours may be shown differently by others. With
-            the prefix ``quick-``, images are decoded at lower resolution, scaled with a shorter filter and, as PNG,
-            compressed less: the result looks the same but has different bytes.
+            with an EXIF rotation, transparency, animation or print colours may be shown differently by others.
     """
     info = inspect(data)
     with _room.take(info):
@@ -391,22 +377,19 @@ def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> Prep
 
 
 def _prepare(data: bytes, info: ImageInfo, max_side: int | None, form: ImageForm) -> PreparedImage:
-    quick, native = form.startswith(QUICK_PREFIX), form.endswith("native")
     longer = max(info.width, info.height)
     fits = max_side is None or longer <= max_side
-    least = int(QUICK_GAP * max_side) if quick and max_side is not None and not fits else None
-    image, same = decode_checked(data, least, grey=form == "jpeg")
-    if native and fits and same and info.format in WEB_FORMATS:
+    image, same = decode_checked(data, grey=form == "jpeg")
+    if form == "native" and fits and same and info.format in WEB_FORMATS:
         return _url(data, WEB_FORMATS[info.format], image)
     if not fits:
         from PIL import Image
 
         assert max_side is not None
         width, height = (max(1, int(side * max_side / longer)) for side in (info.width, info.height))
-        filter = Image.Resampling.HAMMING if quick else Image.Resampling.LANCZOS
-        image = image.resize((width, height), filter, reducing_gap=QUICK_GAP if quick else None)
-    if native:
-        return _url(encode_png(image, 1 if quick else -1), "image/png", image)
+        image = image.resize((width, height), Image.Resampling.LANCZOS)
+    if form == "native":
+        return _url(encode_png(image), "image/png", image)
     buffer = io.BytesIO()
     image.save(buffer, format="JPEG")
     return _url(buffer.getvalue(), "image/jpeg", image)
@@ -420,13 +403,7 @@ _PreparedKey = tuple[str, int | None, ImageForm]
 
 
 class Preparer:
-    """A cache that prepares each image once per size and holds at most `limit` bytes of results.
-
-    Attributes:
-        elsewhere: A counterpart of `prepare` that runs on other machines; set if workers run there.
-    """
-
-    elsewhere: ClassVar[Callable[[bytes, int | None, ImageForm], Awaitable[PreparedImage]] | None] = None
+    """A cache that prepares each image once per size and holds at most `limit` bytes of results."""
 
     def __init__(self, load: Callable[[str], bytes], limit: int = 256 * 2**20) -> None:
         self._load, self._limit = load, limit
@@ -453,9 +430,6 @@ class Preparer:
         return sha256 in self._counts
 
     async def _make(self, sha256: str, max_side: int | None, form: ImageForm) -> PreparedImage:
-        prepare_elsewhere = Preparer.elsewhere
-        if prepare_elsewhere is not None:
-            return await prepare_elsewhere(await asyncio.to_thread(self._load, sha256), max_side, form)
         return await asyncio.to_thread(lambda: prepare(self._load(sha256), max_side, form))
 
     def _keep(self, key: _PreparedKey, done: asyncio.Future[PreparedImage]) -> None:

@@ -79,7 +79,6 @@ class Provider(StrictModel):
         structured: The kind of structured output that it supports.
         image_input: Whether its models see pictures, and its painters can start from them.
         max_image_side: The maximum length of a picture's longer side.
-        quick_images: Whether pictures are prepared the quick way; see `limner.core.images.prepare`.
         cap_replies: Whether Limner limits the length of replies if no argument does.
         limit_name: The argument with which it does so.
         link_hosts: Hosts other than the service's own from which finished images may be downloaded; ``*.name`` allows
@@ -102,7 +101,6 @@ class Provider(StrictModel):
     structured: Literal["none", "json_object", "json_schema"] = "none"
     image_input: bool = True
     max_image_side: int | None = None
-    quick_images: bool = False
     cap_replies: bool = True
     limit_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     requests_per_minute: float | None = Field(default=None, gt=0)
@@ -243,9 +241,8 @@ class Settings(StrictModel):
         return data | ({"wires": wires, "usual": usual} if wires else {})
 
     def as_released(self) -> Settings:
-        """Return the settings for presets: pictures are not prepared the quick way, and replies are not limited."""
-        as_is = {"quick_images": False, "cap_replies": False}
-        exact = {name: provider.model_copy(update=as_is) for name, provider in self.providers.items()}
+        """Return the settings for presets: replies are not limited."""
+        exact = {name: provider.model_copy(update={"cap_replies": False}) for name, provider in self.providers.items()}
         return self.model_copy(update={"providers": exact})
 
     def painter(self, target: str) -> PainterFacts:

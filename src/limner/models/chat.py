@@ -22,7 +22,7 @@ from ..calls.usage import (
 from ..core.asks import Part, Picture, Text
 from ..core.errors import UsageError
 from ..core.faults import picture_faults
-from ..core.images import QUICK_PREFIX, PreparedImage, Preparer
+from ..core.images import PreparedImage, Preparer
 from ..core.settings import ModelFacts, Provider, Settings
 from .base import USUAL_REPLY, Context
 
@@ -44,8 +44,6 @@ class ChatModel:
         self.name = f"{provider}/{model}"
         self.settings: dict[str, Any] = {"model": model, "args": args}
         self.provider = settings.provider(provider)
-        if self.provider.quick_images:
-            self.settings["images"] = "quick"
         self._model, self._args, self._prices, self._images = model, args, settings, images
         self._shapeless = False
 
@@ -336,8 +334,6 @@ def _keyed_part(part: Part, provider: Provider) -> dict[str, Any]:
     side = provider.max_image_side if native else part.max_side
     if side is not None:
         plain["max_side"] = side
-        if provider.quick_images:
-            plain["format"] = QUICK_PREFIX + plain["format"]
     if part.detail is not None:
         plain["detail"] = part.detail
     return plain

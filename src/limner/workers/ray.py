@@ -6,8 +6,6 @@ only one that writes to the store. Unfinished jobs of a lost node are given to o
 
 from __future__ import annotations
 
-import asyncio
-import base64
 import math
 import os
 import signal
@@ -21,12 +19,11 @@ from importlib import import_module
 from typing import Any
 
 from ..core.errors import UsageError
-from ..core.images import MAX_BYTES, BadImage, ImageForm, PreparedImage, Preparer, prepare
 from ..core.redaction import redact
-from .pool import close_pools, pool_of
+from .pool import close_pools
 from .process import Room, standing_on
 from .ray_actor import LOOK_S, ActorHost, ActorRoom, differences, last_words, lost_as_such, parted, this_limner
-from .recipe import JobFailure, Recipe, WorkerDeath, WorkerLost, WorkerUnfit
+from .recipe import Recipe, WorkerLost, WorkerUnfit
 
 CONNECT_S = 10.0
 """Seconds to wait for a connection to the cluster."""
@@ -71,10 +68,8 @@ def cluster(address: str, gpus: Sequence[str] = (), workers: int | None = None) 
     opened = RayCluster(ray, shares, workers)
     try:
         with _messages_on_stderr(ray), standing_on(opened):
-            Preparer.elsewhere = prepare_by_worker
             yield opened
     finally:
-        Preparer.elsewhere = None
         opened.leave()
         ray.shutdown()
 
@@ -317,38 +312,3 @@ class RayCluster:
                 f"node {header['node']} has {'; '.join(others)}: install the same version everywhere", loading=True
             )
         return room
-
-
-SECONDS = 120.0
-"""Seconds that one image may take."""
-RECIPE = Recipe("images", f"{__name__}:preparer", most=2 * MAX_BYTES)
-
-
-def preparer() -> Callable[..., bytes]:
-    """Return the worker's function: it gives a line with media type and size, then the image's bytes."""
-
-    def make(data: bytes, max_side: int | None, form: ImageForm) -> bytes:
-        prepared = prepare(data, max_side, form)
-        media, image = prepared.parts
-        return f"{media} {prepared.width} {prepared.height}\n".encode() + image
-
-    return make
-
-
-async def prepare_by_worker(data: bytes, max_side: int | None, form: ImageForm) -> PreparedImage:
-    """Prepare an image in a worker, or here if workers fail; see `limner.core.images.prepare`.
-
-    Raises:
-        BadImage: It cannot be decoded within the limits.
-    """
-    try:
-        job = pool_of(RECIPE).submit({"max_side": max_side, "form": form}, (data,), seconds=SECONDS)
-        (answer,) = (await asyncio.wrap_future(job)).bodies
-    except (JobFailure, WorkerDeath, WorkerUnfit) as error:
-        if isinstance(error, JobFailure) and error.kind == "image":
-            raise BadImage(error.detail) from error
-        return await asyncio.to_thread(prepare, data, max_side, form)
-    line, _, image = answer.partition(b"\n")
-    media, width, height = line.decode().split()
-    url = f"data:{media};base64,{base64.b64encode(image).decode()}"
-    return PreparedImage(url, int(width), int(height))
