@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from limner.build.base import BuildItem
 from limner.build.engine import Builder, Spending
 from limner.build.export import export
 from limner.build.flow import StepCount
 from limner.build.open import change_build, new_build, with_models
-from limner.build.records import add_review, load_build, load_rows
+from limner.build.records import add_review, load_build, load_reviews, load_rows
 from limner.build.review_files import review_standings
-from limner.build.reviews import Review, state_id
+from limner.build.review_page import review_app
+from limner.build.reviews import Review, Reviewer, save_reviewer, state_id
 from limner.core import settings as core_settings
+from limner.core.redaction import csrf_token, token_hash
+from limner.serve.base import CSRF
 from limner.store import Store
 from limner.store.store import open_store
 from tests.build.figure_annotator import (
@@ -83,8 +87,7 @@ def test_every_step_sends_its_inputs(built: Built, llm: Scripted) -> None:
 
 
 def test_figures_are_dropped_with_reason(built: Built) -> None:
-    assert list(why(built, "prompt")) == [SILENT]
-    assert "NAME.prompt.txt" in why(built, "prompt")[SILENT]
+    assert why(built, "write-prompt") == {SILENT: "review: 0 of 1 reviewers"}
     assert why(built, "screen") == {PLOT: "data plot: It is drawn."}
     atoms = why(built, "atoms")
     assert atoms.keys() == {EMPTY, LIAR}
@@ -94,6 +97,27 @@ def test_figures_are_dropped_with_reason(built: Built) -> None:
     assert why(built, "structured") == {}
     assert why(built, "split")[APART].startswith("the prompts ask for different atoms: ")
     assert {named(built)[id] for id in built[2]} == {GOOD, COUNTED, ADDED}
+
+
+def test_missing_prompt_is_written_on_the_page(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = built[0]
+    (silent,) = load_rows(builder.store, "mine", "write-prompt").keys() & {
+        i for i, n in named(built).items() if n == SILENT
+    }
+    save_reviewer(builder.store, "mine", Reviewer("anna", token_hash("t" * 32)))
+    headers = {CSRF: csrf_token("t" * 32), "content-type": "application/json"}
+    words = FIGURES[SILENT]["prompts"]["free"]
+    with TestClient(review_app(builder.store, "mine")) as client:
+        page = client.get(f"/r/{'t' * 32}/data/{silent}").json()
+        assert (page["state"], page["needed"], len(page["pictures"])) == ({"free_prompt": ""}, 1, 1)
+        sent = {"action": "save", "base": page["base"], "seen": None, "comment": "", "state": {"free_prompt": words}}
+        answer = client.post(f"/r/{'t' * 32}/act/{silent}", content=json.dumps(sent), headers=headers)
+    assert answer.status_code == 200, answer.text
+    after = carried_on(builder.store)
+    assert after.arriving("prompt")[silent].body["free_prompt"] == words
+    assert silent in after.arriving("labels"), "it goes on like a figure with a prompt"
+    assert [review.step for review in load_reviews(builder.store, "mine")[silent]] == ["write-prompt"]
+    assert silent not in why(built, "review"), "words for one review are none for another"
 
 
 def test_invented_atom_is_named_by_the_checker(built: Built) -> None:

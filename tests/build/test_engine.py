@@ -14,6 +14,7 @@ from limner.build.estimate import build_estimate
 from limner.build.open import change_build, new_build, open_build, with_models
 from limner.build.recipe import STEPS as REGISTERED
 from limner.build.records import add_review, load_build, load_rows
+from limner.build.review_files import review_standings, warnings_of
 from limner.build.reviews import Review, state_id
 from limner.core import settings as core_settings
 from limner.core.asks import Contract, Text, Unreadable
@@ -228,6 +229,27 @@ def test_two_reviewers_must_agree(store: Store, folder: Path, llm: Scripted) -> 
     again(store).run(Spending())
     _, items = again(store).look()
     assert dict(items["n0"].body) == {"n": 0, "noise": 7, "half": 0, "word": "zero", "reviewers": ["anna", "bert"]}
+
+
+def test_step_that_would_drop_reviewed_items_leaves_them_to_reviewers(
+    store: Store, folder: Path, llm: Scripted
+) -> None:
+    start(store, folder).run(Spending())
+    for who in ("anna", "bert"):
+        add_review(store, Review("b", "n0", who, "accept", state_id({"word": "w0"}), state={"word": "w0"}))
+    again(store, "even.keep=1").run(Spending())
+    builder = again(store)
+    counts, items = builder.look()
+    assert items.keys() == {"n0"}
+    assert items["n0"].body["kept_by_review"] == ["even: odd: 0 is"]
+    assert (items["n0"].body["word"], items["n0"].body["half"]) == ("w0", 0)
+    assert (counts[1].kept, counts[1].kept_by_review, counts[1].dropped) == (4, 1, {"odd": 2})
+    item, standing = review_standings(builder)["n0"]
+    assert warnings_of(item, standing) == ["an earlier step would now drop it: even: odd: 0 is"]
+    for who in ("anna", "bert"):
+        add_review(store, Review("b", "n0", who, "reject"))
+    again(store).run(Spending())
+    assert again(store).look()[1] == {}
 
 
 def test_missing_roles_wrong_settings_and_unknown_steps_are_reported(store: Store, folder: Path, llm: Scripted) -> None:

@@ -55,7 +55,9 @@ class Builder:
 
     def flow(self) -> Flow:
         """Return the flow with the current reviews; it decides what has to be done."""
-        return Flow(self.build.body.get("roles", {}), self.prompts, load_reviews(self.store, self.build.name))
+        reviews = load_reviews(self.store, self.build.name)
+        order = [place.name for place in self.recipe.places]
+        return Flow(self.build.body.get("roles", {}), self.prompts, reviews, order)
 
     def look(self, until: str | None = None) -> tuple[list[StepCount], Items]:
         """Return the counts of every step so far, and the items that passed the last step or the step `until`."""
@@ -222,12 +224,14 @@ class _Run:
             rounds = int((before.body or {}).get("rounds", 0))
             rounds += self.how.retry_failed and (before.reason or "").startswith("unreadable")
         made = calls.tally.made
-        row = await self._one(place, item, given, self._context(place, calls, rounds))
+        row = await self._one(place, item, given, self._context(place, calls, rounds), before)
         self._slips.count(place.name, row.reason if row.status == "failed" else None, row.reason)
         await asyncio.wrap_future(save_rows(self.store, [row]))
         self._tell(row, calls, stored=calls.tally.made == made and bool(place.roles))
 
-    async def _one(self, place: RecipeStep, item: BuildItem, given: str, context: StepContext) -> BuildRow:
+    async def _one(
+        self, place: RecipeStep, item: BuildItem, given: str, context: StepContext, before: BuildRow | None
+    ) -> BuildRow:
         """Return the row of one item after a step; a fault is an outcome too."""
         seen = BuildItem(item.id, place.step.seen(item.body), item.sort)
         assert place.step.each is not None
@@ -242,7 +246,7 @@ class _Run:
         result, fault = await outcome(left())
         row = BuildRow(self.builder.build.name, place.name, item.id, given, "failed", cost=context.cost)
         if result is not None:
-            return _with_outcome(row, result, seen.body)
+            return _with_outcome(row, result, seen.body, before)
         assert fault is not None
         return replace(row, reason=f"{fault.kind}: {fault.detail}", body={"rounds": context.rounds})
 
@@ -299,9 +303,16 @@ class _Run:
         self.watch(self.progress)
 
 
-def _with_outcome(row: BuildRow, outcome: StepOutcome, before: Mapping[str, Any]) -> BuildRow:
-    """Return the row completed with the outcome; it keeps only the fields that the step changed."""
+def _with_outcome(
+    row: BuildRow, outcome: StepOutcome, seen: Mapping[str, Any], before: BuildRow | None = None
+) -> BuildRow:
+    """Return the row completed with the outcome; it keeps only the fields that the step changed.
+
+    A dropped item keeps the fields of the row before, which it needs if people have reviewed it.
+    """
     if isinstance(outcome, BuildItem):
-        changes = {name: value for name, value in outcome.body.items() if before.get(name, ...) != value}
+        changes = {name: value for name, value in outcome.body.items() if seen.get(name, ...) != value}
         return replace(row, status="done", body=changes)
-    return replace(row, status="dropped" if isinstance(outcome, Dropped) else "waiting", reason=str(outcome))
+    fields = before.body if before is not None and before.status in ("done", "dropped") else None
+    status = "dropped" if isinstance(outcome, Dropped) else "waiting"
+    return replace(row, status=status, reason=str(outcome), body=fields)

@@ -12,7 +12,7 @@ from ..core.prompts import Prompts
 from .base import BuildItem
 from .recipe import PaperCount, RecipeStep
 from .records import BuildRow
-from .reviews import Review
+from .reviews import KEPT, Review
 
 Items = dict[str, BuildItem]
 """The items of a build by id."""
@@ -31,6 +31,7 @@ class StepCount:
         waiting: Items that wait for people.
         pending: Items not done yet.
         made: New items, in addition to those that arrived.
+        kept_by_review: Kept items that it would drop, had people not reviewed them; they decide.
         cost: All that was spent, also on items that are no longer there, in dollars; None if a price is unknown.
         miles: Label of a count in the paper after this step, other than of all items -> this build's number.
     """
@@ -43,6 +44,7 @@ class StepCount:
     waiting: int = 0
     pending: int = 0
     made: int = 0
+    kept_by_review: int = 0
     cost: float | None = 0.0
     miles: dict[str, int] = field(default_factory=dict)
 
@@ -57,11 +59,13 @@ class Flow:
 
     Attributes:
         roles: Every role and its arguments as text, as the build stores them.
+        order: The names of all steps, in order.
     """
 
     roles: Mapping[str, str]
     prompts: Prompts
     reviews: Mapping[str, Sequence[Review]]
+    order: Sequence[str] = ()
 
     def signature(self, place: RecipeStep, beside: Sequence[BuildItem] = ()) -> list[Any]:
         """Return everything that determines a step's outcome, except the items it works on."""
@@ -114,6 +118,11 @@ class Flow:
                 count.pending += 1
                 to_do.append(item.id)
                 continue
+            if row.status == "dropped" and self._is_reviewed_after(place, item.id):
+                count.kept, count.kept_by_review = count.kept + 1, count.kept_by_review + 1
+                why = [*item.body.get(KEPT, ()), f"{place.name}: {row.reason}"]
+                passed[item.id] = item.having(**(row.body or {}), **{KEPT: why})
+                continue
             _add_row(count, row)
             if row.status == "done":
                 passed[item.id] = item.having(**(row.body or {}))
@@ -126,6 +135,11 @@ class Flow:
                     count.made += 1
                     passed[id] = BuildItem(id, rows[id].body or {}, step.makes)
         return dict(sorted(passed.items())), count, to_do
+
+    def _is_reviewed_after(self, place: RecipeStep, item: str) -> bool:
+        """Return whether people have worked on an item in a later step, so that this one must not drop it."""
+        later = self.order[self.order.index(place.name) + 1 :] if place.name in self.order else ()
+        return any(review.step in later and review.action != "comment" for review in self.reviews.get(item, ()))
 
     def _from_source(
         self, place: RecipeStep, items: Items, rows: Rows, count: StepCount

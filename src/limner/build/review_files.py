@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,19 @@ from .base import BuildItem
 from .engine import Builder
 from .recipe import RecipeStep
 from .records import add_review, load_reviews
-from .reviews import ACTIONS, Review, ReviewSettings, ReviewStanding, review_standing, state_id
+from .reviews import (
+    ACTIONS,
+    KEPT,
+    Review,
+    ReviewSettings,
+    ReviewStanding,
+    added_items,
+    review_standing,
+    reviews_of,
+    state_id,
+)
 
-COLUMNS = ("item", "action", "change", "comment", "base", "state", "others", "picture", "warnings")
+COLUMNS = ("item", "step", "action", "change", "comment", "base", "state", "others", "picture", "warnings")
 NESTED = ("change", "state", "others", "warnings")
 """Columns of a table whose cells are JSON."""
 
@@ -42,20 +53,20 @@ def review_standings(builder: Builder) -> dict[str, tuple[BuildItem, ReviewStand
         how = place.settings
         assert isinstance(how, ReviewSettings)
         items = builder.arriving(place.name)
-        mine = {id: item for id, item in items.items() if item.sort == place.step.takes}
-        for id, done in reviews.items():
-            if id not in items and how.has_added(id, done):
-                mine[id] = BuildItem(id, {}, place.step.makes)
-        for id, item in mine.items():
-            if how.reviewers or id in reviews:
-                by_item[id] = item, review_standing(how.shown(item), reviews.get(id, ()), how.reviewers)
+        added = {id: BuildItem(id, {}, place.step.makes) for id in added_items(place.name, reviews)}
+        for id, item in (added | {id: item for id, item in items.items() if item.sort == place.step.takes}).items():
+            done = reviews_of(place.name, reviews.get(id, ()))
+            if how.takes(item, done):
+                by_item[id] = item, replace(review_standing(how.shown(item), done, how.reviewers), step=place.name)
     return by_item
 
 
-def warnings_of(item: BuildItem) -> list[str]:
-    """Return the warnings that steps have left for reviewers, and the points that another model denied."""
+def warnings_of(item: BuildItem, standing: ReviewStanding) -> list[str]:
+    """Return what reviewers should look at: changes, the warnings of steps, and points that another model denied."""
+    changed = [f"changed since it was judged: {', '.join(standing.changed)}"] if standing.changed else []
     denied = [f"denied on the picture: {point}" for point in item.body.get("denied") or ()]
-    return [*map(str, item.body.get("warnings") or ()), *denied]
+    kept = [f"an earlier step would now drop it: {why}" for why in item.body.get(KEPT) or ()]
+    return [*changed, *kept, *map(str, item.body.get("warnings") or ()), *denied]
 
 
 def write_review(builder: Builder, file: Path, reviewer: str) -> int:
@@ -75,9 +86,9 @@ def write_review(builder: Builder, file: Path, reviewer: str) -> int:
             for state, body in standing.states.items()
             if body != standing.body
         ]
-        row: dict[str, Any] = {"item": id, "action": "", "change": {}, "comment": "", "base": state_id(standing.body)}
-        more = [f"changed since it was judged: {', '.join(standing.changed)}"] if outdated else []
-        row |= {"picture": _save_picture(builder, item, file), "warnings": [*more, *warnings_of(item)]}
+        row: dict[str, Any] = {"item": id, "step": standing.step, "action": "", "change": {}, "comment": ""}
+        row["base"] = state_id(standing.body)
+        row |= {"picture": _save_picture(builder, item, file), "warnings": warnings_of(item, standing)}
         lines.append({**row, "state": standing.body, "others": others})
     _write_rows(file, lines)
     return len(lines)
@@ -102,6 +113,7 @@ def read_review(builder: Builder, file: Path, reviewer: str) -> int:
         DataError: The file has errors; the message gives the line of each, and nothing is stored.
     """
     problems, reviews, standings = Problems(), list[Review](), review_standings(builder)
+    steps = [place.name for place in review_places(builder)]
     for number, row in _read_rows(file, problems):
         action, item, change = row.get("action"), row.get("item"), row.get("change") or {}
         base = row.get("base") if action != "settle" or row.get("base") else None
@@ -117,11 +129,13 @@ def read_review(builder: Builder, file: Path, reviewer: str) -> int:
             problems.add("the review has no such item", file, number, item)
         else:
             state = standings[item][1].states.get(base or "") if item in standings else None
-            words = row.get("comment") or None
+            step = standings[item][1].step if item in standings else row.get("step") or steps[-1]
+            if step not in steps:
+                problems.add(f"step {step!r}: the recipe's reviews are: {', '.join(steps)}", file, number, item)
+                continue
+            review = Review(builder.build.name, item, reviewer, action, base or None, change or None, step=step)
             kept = None if state is None else dict(state)
-            reviews.append(
-                Review(builder.build.name, item, reviewer, action, base or None, change or None, words, state=kept)
-            )
+            reviews.append(replace(review, comment=row.get("comment") or None, state=kept))
     problems.settle()
     for review in reviews:
         add_review(builder.store, review)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from .base import BuildItem
 from .open import open_build
 from .records import load_reviews, named_review
 from .review_files import review_standings, warnings_of
-from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, read_hints, state_id
+from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, read_hints, reviews_of, state_id
 
 HERE = Path(__file__).parent
 MAX_COMMENT_CHARS = 10_000
@@ -109,6 +110,7 @@ async def act(request: Request) -> Response:
     await check_change(request, token)
     id = await asyncio.to_thread(_item, request, desk)
     review, seen = _review(await _body(request), id, reviewer, desk)
+    review = review and replace(review, step=desk.step(id))
     if review is None:
         return JSONResponse({"error": GONE, "now": await asyncio.to_thread(desk.view, id, reviewer)}, 409)
     if await add_if_unchanged(desk.store, review, seen, alone=not reviewer.settles) is None:
@@ -242,8 +244,8 @@ class ReviewDesk:
             due = due or (bool(standing.changed) and mine != standing.arrived and not reviewer.settles)
             rows.append({"id": id, "title": self._title(item) or self._words(item), "verdict": verdict,
                          "said": VERDICTS[verdict], "judged": mine is not None, "votes": len(standing.votes),
-                         "due": due, "pictures": self.pictures(id)[:1], "changed": standing.changed,
-                         "warnings": warnings_of(item)})  # fmt: skip
+                         "due": due, "pictures": self.pictures(id)[:1],
+                         "warnings": warnings_of(item, standing)})  # fmt: skip
         return sorted(rows, key=lambda row: (not row["due"], row["verdict"] != "disputed", row["id"]))
 
     def knows(self, id: str) -> bool:
@@ -255,6 +257,10 @@ class ReviewDesk:
         """Return every version of an item."""
         return self._found[id][1].states
 
+    def step(self, id: str) -> str:
+        """Return the review in which an item is."""
+        return self._found[id][1].step
+
     def pictures(self, id: str) -> list[str]:
         """Return the hashes of the pictures that belong to an item."""
         return [value for name in self.hints.pictures if (value := self._found[id][0].body.get(name))]
@@ -264,17 +270,17 @@ class ReviewDesk:
         body = self._found[id][0].body
         return str(body[field]) if field in self.hints.drawings and field in body else None
 
-    def needed(self) -> int:
-        """Return the number of reviewers who must agree."""
-        settings = [place.settings for place in self._builder.recipe.places if place.step.reviewed]
-        return max((getattr(step_settings, "reviewers", 0) for step_settings in settings), default=0)
+    def needed(self, step: str = "") -> int:
+        """Return the number of reviewers who must agree in a review, or the most in any."""
+        places = [place for place in self._builder.recipe.places if place.step.reviewed and step in (place.name, "")]
+        return max((getattr(place.settings, "reviewers", 0) for place in places), default=0)
 
     def view(self, id: str, reviewer: Reviewer) -> dict[str, Any]:
         """Return an item's version to judge, and the part of the others' work that the reviewer may see."""
         self._read()
         item, standing = self._found[id]
         mine = standing.votes.get(reviewer.name)
-        done = self._reviews.get(id, [])
+        done = reviews_of(standing.step, self._reviews.get(id, ()))
         own = [review for review in done if review.reviewer == reviewer.name]
         sees_all = reviewer.settles or mine is not None
         shown = standing.states.get(mine or "") if mine not in (None, REJECTED) else None
@@ -282,12 +288,12 @@ class ReviewDesk:
         settled = standing.verdict in ("accepted", "rejected")
         return {
             "id": id, "title": self._title(item), "state": state, "base": state_id(state), "mine": mine,
-            "verdict": standing.verdict if settled or sees_all else "open", "needed": self.needed(),
+            "verdict": standing.verdict if settled or sees_all else "open", "needed": self.needed(standing.step),
             "judged": len(standing.votes), "settles": reviewer.settles,
             "seen": _last(done if reviewer.settles else own),
             "others": self._others(standing.states, standing.votes, state) if sees_all else [],
             "history": [_history_entry(review) for review in (done if sees_all else own)],
-            "changed": list(standing.changed),
+            "warnings": warnings_of(item, standing),
             "texts": [[name, _text(item.body[name])] for name in self.hints.texts if item.body.get(name)],
             "pictures": self.pictures(id),
             "drawings": [name for name in self.hints.drawings if name in item.body],
@@ -396,7 +402,8 @@ async def add_if_unchanged(store: Store, review: Review, seen: str | None, *, al
 
     def operation(connection: sa.Connection) -> bool:
         table = build_reviews.c
-        query = sa.select(table.id).where(table.build == review.build, table.item == review.item)
+        same = (table.build == review.build, table.item == review.item, table.step == review.step)
+        query = sa.select(table.id).where(*same)
         if alone:
             query = query.where(table.reviewer == review.reviewer)
         last = connection.execute(query.order_by(table.created.desc(), table.id.desc()).limit(1)).scalar()

@@ -38,6 +38,7 @@ class Review:
             are appended to its lists, or, without `base`, the body is a new item; ``reject`` the item; only
             ``comment``; or ``settle`` a dispute for `base`, changed by `body`, or against the item if `base` is None.
         base: The state that it applies to, by `state_id`; `state` is that state itself.
+        step: The review, by its name in the recipe.
     """
 
     build: str
@@ -50,6 +51,7 @@ class Review:
     created: float = field(default_factory=now)
     id: str = ""
     state: dict[str, Any] | None = None
+    step: str = "review"
 
 
 def state_id(body: Mapping[str, Any]) -> str:
@@ -69,6 +71,7 @@ class ReviewStanding:
         stale: Reviews of a state that is not known.
         changed: The fields that an earlier step has changed since the item was judged; what was judged still counts,
             until reviewers choose the new state, `arrived`.
+        step: The review, by its name in the recipe.
     """
 
     verdict: Verdict
@@ -78,6 +81,7 @@ class ReviewStanding:
     stale: tuple[Review, ...] = ()
     changed: tuple[str, ...] = ()
     arrived: str = ""
+    step: str = "review"
 
 
 def apply_review(body: Mapping[str, Any], review: Review) -> dict[str, Any]:
@@ -236,8 +240,8 @@ def read_hints(folder: Path) -> ReviewHints:
 
 CHANGED = "changed_since_review"
 """The field with the names of fields that earlier steps have changed since people judged an item."""
-TOPIC = "topic"
-"""The sort of topics, whose ids begin with it and a slash."""
+KEPT = "kept_by_review"
+"""The field with why an earlier step would now drop an item that people have reviewed: they decide."""
 
 
 class ReviewSettings(StrictModel):
@@ -246,38 +250,54 @@ class ReviewSettings(StrictModel):
     Attributes:
         reviewers: The number of reviewers who must agree; with 0, nothing is reviewed, and the datasheet says so.
         fields: The fields that reviewers see and may change; all if empty.
+        write: A field that reviewers write; items that have it already are not reviewed.
     """
 
     sort: str = "image"
     reviewers: int = Field(default=3, ge=0)
     fields: tuple[str, ...] = ()
+    write: str = ""
 
     def shown(self, item: BuildItem) -> dict[str, object]:
         """Return the fields of an item that reviewers see."""
-        return {name: value for name, value in item.body.items() if not self.fields or name in self.fields}
+        empty = {self.write: ""} if self.write else {}
+        return empty | {name: value for name, value in item.body.items() if not self.fields or name in self.fields}
 
-    def has_added(self, id: str, reviews: Sequence[Review]) -> bool:
-        """Return whether reviewers have added this item to this review."""
-        mine = id.startswith(f"{TOPIC}/") == (self.sort == TOPIC)
-        return mine and any(review.action == "add" and review.base is None for review in reviews)
+    def takes(self, item: BuildItem, reviews: Sequence[Review]) -> bool:
+        """Return whether an item is reviewed: not if nobody is asked, or if it has what reviewers would write."""
+        return bool(reviews or (self.reviewers and not (self.write and item.body.get(self.write))))
+
+
+def added_items(step: str, reviews: Mapping[str, Sequence[Review]]) -> set[str]:
+    """Return the items that reviewers have added to a review."""
+    return {
+        id for id, done in reviews.items()
+        if any(review.action == "add" and review.base is None and review.step == step for review in done)
+    }  # fmt: skip
+
+
+def reviews_of(step: str, reviews: Sequence[Review]) -> list[Review]:
+    """Return the reviews of an item that belong to one step."""
+    return [review for review in reviews if review.step == step]
 
 
 async def _review(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
     how: ReviewSettings = context.settings
     left: dict[str, StepOutcome] = {}
     by_id = {item.id: item for item in items}
-    for id in sorted(by_id.keys() | context.reviews.keys()):
+    for id in sorted(by_id.keys() | added_items(context.place, context.reviews)):
         item = by_id.get(id) or BuildItem(id, {})
-        done = context.reviews.get(id, ())
-        if id not in by_id and not how.has_added(id, done):
-            continue  # Reviewed earlier and since dropped by an earlier step, or of another sort.
-        if how.reviewers == 0 and not done:
-            left[id] = item.having(reviewers=[])
+        done = reviews_of(context.place, context.reviews.get(id, ()))
+        if not how.takes(item, done):
+            left[id] = item if how.write else item.having(reviewers=[])
             continue
         standing = review_standing(how.shown(item), done, how.reviewers)
-        if standing.verdict == "accepted":
+        if standing.verdict == "accepted" and how.write and not standing.body[how.write]:
+            left[id] = Waiting(f"review: {how.write} is empty")
+        elif standing.verdict == "accepted":
             changed = {CHANGED: list(standing.changed)} if standing.changed else {}
-            left[id] = item.having(**standing.body, **changed, reviewers=sorted(standing.votes))
+            people = {} if how.write else {"reviewers": sorted(standing.votes)}
+            left[id] = item.having(**standing.body, **changed, **people)
         elif standing.verdict == "rejected":
             comments = "; ".join(each.comment for each in done if each.action in ("reject", "settle") and each.comment)
             left[id] = Dropped("rejected in review", comments)
@@ -290,10 +310,10 @@ async def _review(items: Sequence[BuildItem], context: StepContext) -> Mapping[s
 
 
 def _bind_review(step: BuildStep, how: ReviewSettings, code: Code) -> BuildStep:
-    return replace(step, takes=how.sort, makes=how.sort, bind=None)
+    return replace(step, takes=how.sort, makes=how.sort, writes=(how.write or "reviewers",), bind=None)
 
 
 REVIEW = BuildStep(
-    "review", "reviewers accept, edit, add or reject; they must agree", ReviewSettings, writes=("reviewers",),
-    together=_review, reviewed=True, bind=_bind_review,
+    "review", "reviewers accept, edit, add or reject; they must agree", ReviewSettings, together=_review,
+    reviewed=True, bind=_bind_review,
 )  # fmt: skip

@@ -89,7 +89,7 @@ RULES: dict[str, Rule] = {
     "build_items": Rule(
         same=("given", "status", "reason", "body"), final=("done", "dropped"), fix="give one of the builds another name"
     ),
-    "build_reviews": Rule(same=("build", "item", "reviewer", "action", "base", "body", "comment")),
+    "build_reviews": Rule(same=("build", "item", "step", "reviewer", "action", "base", "body", "comment")),
 }
 """The rule of each table. A new table of the schema needs a line here; a test checks that."""
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from ..core.errors import StoreError
 
-VERSION = 3
+VERSION = 4
 """The version of the tables, increased by every change after a release; other versions are refused."""
 SEAL = "seal"
 """The column with the hash of the other columns of a row, by which `limner verify` notices changes."""
@@ -417,6 +417,7 @@ build_reviews = Table(
     Column("id", String(64), primary_key=True),
     Column("build", ForeignKey("builds.name"), nullable=False),
     Column("item", String(200), nullable=False),
+    Column("step", String(100), nullable=False),
     Column("reviewer", String(200), nullable=False),
     Column("action", String(20), nullable=False),
     Column("base", String(64)),

@@ -49,7 +49,8 @@ def make_whole(place: Path | str) -> Store:
             item = {"build": "mine", "step": "draft", "item": f"i{n}", "given": "0" * 64, "created": at + n}
             made = {"status": ("done", "dropped", "failed", "done")[n], "reason": None, "body": {"n": n}, "cost": 0.25}
             store.upsert(connection, build_items, item | made)
-            review = {"id": f"r{n}", "build": "mine", "item": f"i{n}", "reviewer": "anna", "action": "keep"}
+            review = {"id": f"r{n}", "build": "mine", "item": f"i{n}", "step": "review", "reviewer": "anna",
+                      "action": "keep"}  # fmt: skip
             rest = {"base": None, "body": None, "comment": "good", "created": at + n}
             store.upsert(connection, build_reviews, review | rest)
 

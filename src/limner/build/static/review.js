@@ -113,6 +113,7 @@ function buttons() {
 function beside() {
   const box = at("beside");
   box.replaceChildren();
+  if (now.warnings.length) box.append(element("h2", {}, "To look at"), element("ul", {}, ...now.warnings.map((one) => element("li", {}, one))));
   for (const sha of now.pictures) {
     box.append(element("h2", {}, "Picture"), element("img", { src: `${base}/picture/${sha}/${encodeURI(item)}`, alt: "The picture this item is about" }));
   }

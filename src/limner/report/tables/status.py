@@ -32,14 +32,16 @@ def funnel_rows(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[dict[s
     return steps
 
 
+_STATES = {"waiting": "wait for review", "pending": "to do", "made": "added", "kept_by_review": "kept, as reviewed"}
+
+
 def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -> Table:
     """Return a table with a row for every step."""
     rows = []
     for row in funnel_rows(recipe, counts):
         why = [f"{n:,} {reason}" for reason, n in sorted(row["dropped"].items(), key=lambda one: (-one[1], one[0]))]
         why += [f"{n:,} failed ({fault})" for fault, n in sorted(row["failed"].items())]
-        why += [f"{row[word]:,} {what}" for word, what in (("waiting", "wait for review"), ("pending", "to do"),
-                                                           ("made", "added")) if row[word]]  # fmt: skip
+        why += [f"{row[name]:,} {what}" for name, what in _STATES.items() if row[name]]
         cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
         paper = MISSING if row["paper"] is None else f"{row['paper']:,}"
         rows.append([row["place"], f"{row['arrived']:,}", f"{row['kept'] + row['made']:,}", paper, cost,
