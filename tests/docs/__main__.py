@@ -14,7 +14,6 @@ PICTURES = {
     "readme": "tests.docs.readme_picture",
     "build": "tests.docs.build_pictures",
     "controls": "tests.docs.pictures",
-    "steps": "tests.docs.steps",
     "certificate": "tests.docs.certificate_picture",
     "corrected": "tests.docs.corrected_picture",
     "reproduce": "tests.docs.reproduce_picture",

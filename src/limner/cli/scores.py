@@ -218,7 +218,6 @@ def _evaluator_names(exam: str, words: tuple[str, ...], store: str) -> list[str]
 @options.reading
 @options.mark_filters
 @options.store
-@click.option("--steps", type=options.FOLDER, metavar="FILE.png", help="Also write a picture of the drawing steps.")
 @options.table_or_json
 def show_command(exam: str, id: str, form: str, **given: Any) -> None:
     """Show one question: its prompt, every drawing, every mark with its reason. Needs only the store."""
@@ -235,11 +234,6 @@ def show_command(exam: str, id: str, form: str, **given: Any) -> None:
         say(json.dumps(body, ensure_ascii=False, indent=2))
     else:
         print_question(body)
-    if given["steps"] is not None:
-        from ..report.tables.question import write_steps
-
-        for file in write_steps(body, given["store"], given["steps"]):
-            say(f"steps: {file}", err=True)
 
 
 @click.command("export", cls=options.SectionedCommand)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
-from PIL import Image
 
 from limner.report.tables.analyses import analysis_tables
 from limner.report.tables.model import Cell, Table, interval_cell, score_cell, simple_table
-from limner.report.tables.question import CARD, GAP, PER_ROW, Card, cards, sheet
 from limner.report.tables.render import rendered, show
 from limner.report.tables.render.text import NARROWEST, PLAIN_WIDTH, console, escape
 from limner.scoring.stats import Interval
-from limner.store import Store
 from tests.report.tables.test_scores import standing
-from tests.support import picture
 
 TABLE = simple_table("a [bold]title[/bold]", ["painter", "n"], [["[red]x[/red] a|b", "3"]], ["a note"])
 EMPTY = simple_table("empty", ["x"], [], ["nothing here"])
@@ -108,33 +101,3 @@ def test_analyses_of_every_shape_become_tables() -> None:
     assert found["complexity"].notes == ("if: mean / q1",)
     assert found["gaps"].notes == ("nothing to show: its parts are not known",)
     assert cells(found["count"]) == [["a", "7"]]
-
-
-def test_cards_list_steps_in_order(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
-        one, _ = store.blobs.put(picture(1))
-        steps: list[dict[str, Any]] = [
-            {"step": "rewrite", "text": "A cell."},
-            {"step": "candidate", "seed": 0, "image": one},
-            {"step": "candidate", "seed": 1, "fault": "refusal", "text": "no"},
-        ]
-        found = cards("Draw a cell.", steps, one, store.blobs)
-    assert [card.title for card in found] == [
-        "what was asked", "rewrite", "candidate (seed 0)", "candidate (seed 1) · refusal", "the drawing",
-    ]  # fmt: skip
-    assert [card.kept for card in found] == [False, False, True, False, True]
-    assert found[0].text == "Draw a cell."
-
-
-def test_sheet_has_room_for_every_card() -> None:
-    many = [Card(str(n), "word " * 200, Image.new("RGB", (280, 200), "red")) for n in range(PER_ROW + 1)]
-    made = sheet(many)
-    assert made.width == GAP + PER_ROW * (CARD + GAP)
-    reds = made.getcolors(maxcolors=10**6)
-    assert reds is not None
-    assert next(count for count, colour in reds if colour == (255, 0, 0)) == (PER_ROW + 1) * 280 * 200
-
-
-def test_words_longer_than_card_stay_inside_it() -> None:
-    made = sheet([Card("x", "Donaudampfschifffahrt" * 20)])
-    assert made.getpixel((made.width - 2, 60)) == made.getpixel((made.width - 2, 2))

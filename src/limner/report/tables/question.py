@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-from PIL import Image, ImageDraw
 
 from ... import exams
 from ...core.errors import LostImage, StoreError, UsageError
 from ...core.evaluator import name_and_spec, row_name
 from ...core.exam import whole_tags
-from ...core.images import BadImage, font, make_thumbnail, prepare
+from ...core.images import BadImage, prepare
 from ...judges.screening.screen import screen_drawings
 from ...scoring.groups import find_groups
-from ...store import Blobs, Store
+from ...store import Store
 from ...store.records import PROMPT_CUT, describe_cut_prompt, load_drawings, load_exam
 from ...store.store import using_store
 from .model import FrameRows, Table, simple_table
@@ -185,24 +181,6 @@ def _row(body: Mapping[str, Any]) -> str:
     return row_name(body["painter"], body.get("strategy", "direct"))
 
 
-def write_steps(body: dict[str, Any], store: Any, file: Path) -> list[Path]:
-    """Write a picture of the steps of each drawing of the question, and return the files; several are numbered.
-
-    Raises:
-        UsageError: No drawing of the question was made in steps.
-    """
-
-    made = [drawing for drawing in body["drawings"] if (drawing["notes"] or {}).get("steps")]
-    if not made:
-        raise UsageError(f"{body['id']}: no drawing was made in steps; draw with --strategy")
-    files = [file] if len(made) == 1 else [file.with_stem(f"{file.stem}-{n}") for n in range(1, len(made) + 1)]
-    with using_store(store) as opened:
-        for drawing, target in zip(made, files, strict=True):
-            steps = cards(body["prompt"], drawing["notes"]["steps"], drawing["image"], opened.blobs)
-            sheet(steps).save(target)
-    return files
-
-
 def _step_line(step: dict[str, Any]) -> str:
     """Return a step of a strategy as one or a few lines."""
     seed = f" (seed {step['seed']})" if "seed" in step else ""
@@ -211,97 +189,3 @@ def _step_line(step: dict[str, Any]) -> str:
     fault = f" {step['fault']}" if "fault" in step else ""
     text = f": {step['text']}" if step.get("text") else ""
     return f"{step['step']}{turn}{seed}{image}{fault}{text if len(text) < 600 else text[:600] + ' …'}"
-
-
-CARD, GAP, PER_ROW = 300, 16, 4
-LINES = 12
-INK, PALE, GROUND, PAPER, EDGE = "#222222", "#6b6b6b", "#eeeeea", "#ffffff", "#c9c9c4"
-KEPT_COLOUR = "#0b6e4f"
-
-
-@dataclass(frozen=True)
-class Card:
-    """A step's title, text and picture; `kept` says whether the picture is the finished drawing."""
-
-    title: str
-    text: str = ""
-    image: Image.Image | None = None
-    kept: bool = False
-
-
-def cards(prompt: str, steps: Sequence[Mapping[str, Any]], final: str | None, blobs: Blobs) -> list[Card]:
-    """Return cards for the steps of a drawing, with the prompt first and the finished image last."""
-    step_cards = [Card("what was asked", prompt)]
-    for step in steps:
-        words = [str(step["step"])]
-        words += [str(step["round"])] if "round" in step else []
-        words += [f"(seed {step['seed']})"] if "seed" in step else []
-        words += [f"· {step['fault']}"] if "fault" in step else []
-        image = step.get("image")
-        text = "" if image and step["step"] in ("svg", "choice") else str(step.get("text", ""))
-        step_cards.append(Card(" ".join(words), text, _open(image, blobs), image is not None and image == final))
-    if final is not None:
-        step_cards.append(Card("the drawing", "", _open(final, blobs), True))
-    return step_cards
-
-
-def sheet(step_cards: Sequence[Card]) -> Image.Image:
-    """Return a picture of the cards in rows."""
-    rows = [step_cards[start : start + PER_ROW] for start in range(0, len(step_cards), PER_ROW)]
-    heights = [max(_height(card) for card in row) for row in rows]
-    width = GAP + min(PER_ROW, len(step_cards)) * (CARD + GAP)
-    ground = Image.new("RGB", (width, GAP + sum(height + GAP for height in heights)), GROUND)
-    top, number = GAP, 0
-    for row, height in zip(rows, heights, strict=True):
-        for place, card in enumerate(row):
-            _draw(ground, card, number, GAP + place * (CARD + GAP), top, height)
-            number += 1
-        top += height + GAP
-    return ground
-
-
-def _open(sha256: str | None, blobs: Blobs) -> Image.Image | None:
-    if sha256 is None:
-        return None
-    image = make_thumbnail(blobs.get(sha256), CARD - 20)
-    image.thumbnail((CARD - 20, CARD - 20))
-    if max(image.size) < 100:
-        scale = 100 // max(image.size)
-        image = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
-    return image
-
-
-def _wrapped(text: str) -> list[str]:
-    written, room = font(13), CARD - 20
-    lines: list[str] = []
-    for paragraph in text.splitlines():
-        line = ""
-        for word in paragraph.split():
-            longer = f"{line} {word}".strip()
-            if line and written.getlength(longer) > room:
-                lines.append(line)
-                longer = word
-            while written.getlength(longer) > room:
-                longer = longer[:-2]
-            line = longer
-        lines += [line] if line else []
-    return lines if len(lines) <= LINES else [*lines[:LINES], "…"]
-
-
-def _height(card: Card) -> int:
-    words = 18 * len(_wrapped(card.text))
-    picture = card.image.height + 8 if card.image is not None else 0
-    return 36 + words + picture + 10
-
-
-def _draw(ground: Image.Image, card: Card, number: int, left: int, top: int, height: int) -> None:
-    pen = ImageDraw.Draw(ground)
-    box = (left, top, left + CARD, top + height)
-    pen.rounded_rectangle(box, 8, fill=PAPER, outline=KEPT_COLOUR if card.kept else EDGE, width=3 if card.kept else 1)
-    pen.text((left + 10, top + 8), f"{number}. {card.title}" if number else card.title, font=font(15), fill=INK)
-    at = top + 34
-    for line in _wrapped(card.text):
-        pen.text((left + 10, at), line, font=font(13), fill=PALE)
-        at += 18
-    if card.image is not None:
-        ground.paste(card.image, (left + (CARD - card.image.width) // 2, at + 4))
