@@ -6,26 +6,3 @@ from .journal import Attempt, Calls, Outcome, Result
 from .keys import Request, canonical, digest, purpose, setup_id
 from .rate_limit import Limits
 from .usage import Bill, bill, charged_to
-
-__all__ = [
-    "KINDS",
-    "STOPPING",
-    "TRANSIENT",
-    "Attempt",
-    "Bill",
-    "Budget",
-    "BudgetReached",
-    "Calls",
-    "Fault",
-    "Kind",
-    "Limits",
-    "Outcome",
-    "Request",
-    "Result",
-    "bill",
-    "canonical",
-    "charged_to",
-    "digest",
-    "purpose",
-    "setup_id",
-]

@@ -20,21 +20,6 @@ from .schema import StrictModel, read_toml
 from .trust import distrust_message, foreign_hosts, host_of, is_loopback, is_trusted, trust_file
 from .wire import EditForm, RewriteSwitch, WireFormat, rewrite_field_names
 
-__all__ = [
-    "OWN",
-    "BatchFacts",
-    "Measures",
-    "ModelFacts",
-    "PainterFacts",
-    "Provider",
-    "Settings",
-    "WireFormat",
-    "foreign_routes",
-    "load",
-    "load_shipped",
-    "parse_value",
-]
-
 PROVIDERS_FILE = Path(__file__).parent / "providers.toml"
 SERVICES_FILE = Path(__file__).parent / "services.toml"
 OWN = "limner.toml"

@@ -20,24 +20,6 @@ from .ocr.judge import OcrJudge
 from .panel import KIND as PANEL_KIND
 from .panel import Panel
 
-__all__ = [
-    "JUDGES",
-    "Judge",
-    "JudgeInputs",
-    "JudgeKind",
-    "JudgeResult",
-    "ModelJudge",
-    "OcrJudge",
-    "Panel",
-    "Subject",
-    "Unseeing",
-    "evaluator_kind",
-    "make_variant",
-    "open_judge",
-    "setup_id",
-    "with_members",
-]
-
 MODEL_KIND = "model"
 """The kind behind every ``provider/model``."""
 

@@ -9,11 +9,9 @@ from ..core.errors import UsageError
 from ..core.images import Preparer
 from ..core.settings import Settings
 from .anthropic import AnthropicModel
-from .base import Answer, Context, Model, complete
+from .base import Answer, Context, complete
 from .chat import ChatModel
 from .replay import ReplayModel
-
-__all__ = ["Answer", "ChatModel", "Context", "Model", "ReplayModel", "complete", "open_model"]
 
 SHAPES: dict[str, type[ChatModel]] = {"openai": ChatModel, "anthropic": AnthropicModel}
 """Wire formats of chat calls, as ``shape`` names them."""

@@ -17,25 +17,6 @@ from .controls.painter import SIZE, ControlPainter
 from .folder import FolderPainter
 from .service import SERVICES, ApiPainter
 
-__all__ = [
-    "CONTROLS",
-    "PAINTERS",
-    "SERVICES",
-    "ApiPainter",
-    "Aspect",
-    "ControlPainter",
-    "FolderPainter",
-    "PaintRequest",
-    "Painter",
-    "PainterInputs",
-    "PainterKind",
-    "Painting",
-    "add_devices",
-    "open_painter",
-    "open_service",
-    "painter_args",
-]
-
 
 def open_painter(
     word: str,

@@ -2,5 +2,3 @@
 
 from .blobs import Blobs
 from .store import DEFAULT, Store, now, store_exists
-
-__all__ = ["DEFAULT", "Blobs", "Store", "now", "store_exists"]

@@ -21,18 +21,6 @@ from .base import STRATEGIES, Canvas, Drawer, Guess, OpenModel, Stage, StagePlac
 from .best_of import MAX_CANDIDATES
 from .draw import DIRECT
 
-__all__ = [
-    "DIRECT_STRATEGY",
-    "STRATEGIES",
-    "Canvas",
-    "Guess",
-    "Stage",
-    "Strategy",
-    "Studio",
-    "open_strategy",
-    "parse_strategy",
-]
-
 SHARED_OPTIONS = {"prompts": "a folder with your own wording of the strategies' prompts"}
 STAGE_ORDER: dict[StagePlace, str] = {
     "words": "first those that change the prompt",

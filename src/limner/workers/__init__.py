@@ -3,18 +3,3 @@
 from .pool import Pool, once, pool_of
 from .process import hosts
 from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerLost, WorkerUnfit, cores, environment
-
-__all__ = [
-    "JobFailure",
-    "JobResult",
-    "Pool",
-    "Recipe",
-    "WorkerDeath",
-    "WorkerLost",
-    "WorkerUnfit",
-    "cores",
-    "environment",
-    "hosts",
-    "once",
-    "pool_of",
-]

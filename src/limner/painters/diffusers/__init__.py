@@ -4,8 +4,6 @@ from ..base import PainterInputs, PainterKind
 from .options import READERS
 from .painter import DiffusersPainter
 
-__all__ = ["DIFFUSERS", "DiffusersPainter"]
-
 
 def _open(given: PainterInputs) -> DiffusersPainter:
     facts = given.settings.painters.get(given.spec)

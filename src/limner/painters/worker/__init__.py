@@ -4,8 +4,6 @@ from ..base import PainterInputs, PainterKind
 from .custom import WorkerPainter
 from .ready import TransformersPainter
 
-__all__ = ["TRANSFORMERS", "WORKER", "TransformersPainter", "WorkerPainter"]
-
 
 def _open_worker(given: PainterInputs) -> WorkerPainter:
     return WorkerPainter(given.name, given.spec, given.blobs, given.options, given.settings.painters.get(given.spec))

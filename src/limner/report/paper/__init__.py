@@ -6,5 +6,3 @@ in ``tables/render`` write it in each format.
 
 from .build import TableChoice, build
 from .schema import Layout, find, known, wrong
-
-__all__ = ["Layout", "TableChoice", "build", "find", "known", "wrong"]

@@ -5,8 +5,6 @@ from typing import Any
 from .catalogue import PlotFigure, PlotKind, find_plot, load_plots, make_figure, plot
 from .source import PlotChoice
 
-__all__ = ["PLOTS", "PlotChoice", "PlotFigure", "PlotKind", "find_plot", "load_plots", "make_figure", "plot"]
-
 PLOTS: dict[str, PlotKind]
 """The result of `load_plots`, loaded on first use."""
 

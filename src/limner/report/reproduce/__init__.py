@@ -2,5 +2,3 @@
 
 from .checklist import Checklist, make_checklist
 from .request import Reproduction
-
-__all__ = ["Checklist", "Reproduction", "make_checklist"]

@@ -1,5 +1,3 @@
 """The report as a site: static pages that open from disk, with no server and no network."""
 
-from .builder import Site, build
-
-__all__ = ["Site", "build"]
+from .builder import build

@@ -6,28 +6,9 @@
 >>> compare.exams(["sample/genexam", "sample/mmmg"], store="results")  # doctest: +SKIP
 """
 
-from .. import MET, Comparable, comparable
-from .across import Across, ExamColumn, exams
-from .everyone import Replacement
+from .. import MET
+from .across import Across, exams
 from .judges import judges
 from .opinions import AgreementNumber, Opinion
 from .pairs import painters
-from .results import Agreement, Comparison, Pair, Place
-
-__all__ = [
-    "MET",
-    "Across",
-    "Agreement",
-    "AgreementNumber",
-    "Comparable",
-    "Comparison",
-    "ExamColumn",
-    "Opinion",
-    "Pair",
-    "Place",
-    "Replacement",
-    "comparable",
-    "exams",
-    "judges",
-    "painters",
-]
+from .results import Agreement, Comparison, Pair

@@ -13,5 +13,3 @@ from .document import BadSvg, SvgLimits
 from .extract import extract
 from .fonts import missing_glyphs
 from .rendering import render
-
-__all__ = ["BadSvg", "CleanSvg", "SvgLimits", "clean", "clean_with_notes", "extract", "missing_glyphs", "render"]
