@@ -176,6 +176,22 @@ def test_several_people_are_combined_mark_by_mark(tmp_path: Path, store: Store) 
         assert _corrected(row).ppi[score].value == pytest.approx(made.mean(ids, score))
 
 
+def test_person_asked_again_has_one_vote(tmp_path: Path, store: Store) -> None:
+    made = rehearse(tmp_path, store, 30, seed=7)
+    ids = made.draw("one", 0.8)
+    made.judge("lab/judge", ids, 0.9, 0.8)
+    made.study(dict.fromkeys(ids, 1.0))
+    for name in ("anna", "ben"):
+        made.person(name, ids, 1.0)
+
+    def wrong(truth: Any, best: Any) -> dict[str, int]:
+        return {name: 0 if value else best[name] for name, value in truth.items()}
+
+    made.mark(save_person(store, "cem", STUDY), ids, wrong, repeats=3)
+    (row,) = api.scores(EXAM, store=store, study=STUDY)
+    assert _corrected(row).ppi["relaxed"].value == pytest.approx(made.mean(ids, "relaxed"))
+
+
 def test_ties_between_people_give_bounds(tmp_path: Path, store: Store) -> None:
     made = rehearse(tmp_path, store, 40, seed=6)
     ids = made.draw("one", 0.95)

@@ -9,13 +9,14 @@ from typing import Any
 
 from .. import exams
 from ..core.errors import UsageError
-from ..core.evaluator import Evaluator, label_evaluators, row_name
+from ..core.evaluator import SHOWN_KINDS, Evaluator, label_evaluators, row_name
 from ..core.protocol import Protocol
 from ..store import DEFAULT, Store
 from ..store.ratings import Rating, load_comparisons, load_painter_metrics, load_ratings
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_questions, load_setups
 from ..store.store import using_store
 from . import MET, Group
+from .compare.everyone import studies_of
 from .groups import find_groups, stored_exam
 from .numbers import score_parts, values_of
 from .preferences import PEOPLE, preferences
@@ -106,28 +107,34 @@ def alignments(
         exam: The exam's name in the store.
         study: Only use this study's people.
         judges: Only compare these evaluators.
-        scale: The scale of people's ratings; by default the average of all scales.
+        scale: The scale of people's ratings; by default the average of all scales. If people only gave marks, the
+            score computed from them; by default the exam's first main score.
         tag: Make a point for each painter and value of this tag.
         reading: How stored replies are read.
         store: The store that holds marks and ratings.
         **which: ``painters``, ``without``, ``variant``, ``options``, ``wording``.
 
     Raises:
-        UsageError: There are no ratings or choices by people, or no numbers by other evaluators.
+        UsageError: There is no such study, no number by people, or none by other evaluators.
     """
     with using_store(store) as opened:
         named = stored_exam(exam, opened)
+        studies_of(opened, named.name, study)
         field = _Field(opened, named.name, named.kind, tag)
         kinds, setups = evaluator_kinds(opened), load_setups(opened)
         ratings = list(load_ratings(opened, named.name))
         rated, asked = _people(field, [r for r in ratings if study in (None, r.study)], kinds, scale)
         wins = {} if rated or tag else _win_rates(named.name, opened, study, scale)
+        _, groups = find_groups(named.name, store=opened, reading=reading, kinds=(*SHOWN_KINDS, "person"), **which)
+        persons = [group for group in groups if group.evaluator.kind == "person"]
+        groups = [group for group in groups if group.evaluator.kind != "person"]
+        if not rated and not wins:
+            mine = [group for group in persons if study in (None, group.evaluator.setup.get("study"))]
+            rated, asked = _scored(mine, field.protocol, scale)
         if not rated and not wins:
             by = f" by {scale}" if scale else ""
-            raise UsageError(f"{named.name}: no person has rated or chosen{by}; a study asks people")
+            raise UsageError(f"{named.name}: no person has marked, rated or chosen{by}; a study asks people")
         asked, overall = asked or PAIRS_WON, field.means(rated, rated) or wins
-        _, groups = find_groups(named.name, store=opened, reading=reading, **which)
-        groups = [group for group in groups if kinds.get(group.evaluator.id, "judge") != "person"]
         shown = {group.name for group in groups} if which.get("painters") or which.get("without") else None
         aligned = _judged(field, groups, rated, wins, asked)
         metrics = [r for r in ratings if kinds.get(r.setup) == "metric" and r.scale == _metric(setups[r.setup])]
@@ -172,6 +179,18 @@ def _people(
     for (drawing, _), values in given.items():
         by.setdefault(drawing, []).append(sum(values) / len(values))
     return {id: sum(values) / len(values) for id, values in by.items()}, ", ".join(sorted(scales))
+
+
+def _scored(persons: Sequence[Group], protocol: Protocol[Any], score: str | None) -> tuple[dict[str, float], str]:
+    """Return drawing -> the mean score by people's marks, and the score: the named one, or the first main one."""
+    for name in [score] if score else [each.name for each in protocol.scored if each.main]:
+        given: dict[str, list[float]] = {}
+        for entry in (entry for group in persons for entry in group.scored):
+            if (value := entry.scores.get(name)) is not None:
+                given.setdefault(entry.drawing.id, []).append(value)
+        if given:
+            return {id: sum(values) / len(values) for id, values in given.items()}, name
+    return {}, ""
 
 
 def _win_rates(exam: str, store: Store, study: str | None, scale: str | None) -> dict[Spot, float]:

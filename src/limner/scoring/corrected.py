@@ -196,12 +196,13 @@ class JudgedDrawing:
 
 
 def marked_by_people(people: Sequence[Group], frame: StudyFrame) -> dict[str, list[Entry]]:
-    """Return people's entries by drawing, restricted to the study's drawings if it lists them."""
-    marked: dict[str, list[Entry]] = {}
-    for entry in (entry for group in people for entry in group.scored):
-        if not frame.inclusion or entry.drawing.id in frame.inclusion:
-            marked.setdefault(entry.drawing.id, []).append(entry)
-    return marked
+    """Return each person's first entry by drawing, restricted to the study's drawings if it lists them."""
+    marked: dict[str, dict[str, Entry]] = {}
+    for group in people:
+        for entry in group.scored:
+            if not frame.inclusion or entry.drawing.id in frame.inclusion:
+                marked.setdefault(entry.drawing.id, {}).setdefault(group.evaluator.id, entry)
+    return {id: list(entries.values()) for id, entries in marked.items()}
 
 
 def judged_drawings(

@@ -24,7 +24,18 @@ from ..store.schema import comparisons, markings, ratings, study_answers
 from .forms import CHECK, CHOICE, FIRST, MAX_TEXT, SECOND, SKIP, AnswerField
 from .open import OpenStudy
 from .places import StudyPlace
-from .records import PERSON, Study, StudyAnswer, StudyRater, inclusion, load_items, load_study, rows_of_answers
+from .records import (
+    PERSON,
+    Study,
+    StudyAnswer,
+    StudyRater,
+    inclusion,
+    load_answers,
+    load_items,
+    load_raters,
+    load_study,
+    rows_of_answers,
+)
 from .sampling import cell_name
 
 LEFT_OUT = "left_out"
@@ -255,6 +266,17 @@ def check_passed(place: StudyPlace, answers: Mapping[str, StudyAnswer]) -> bool 
     """Return whether an attention check was answered as asked; None if it is not answered."""
     answer = answers.get(CHECK)
     return None if answer is None or answer.value is None else bool(answer.value == place.check)
+
+
+def counted_answers(store: Store, study: str) -> list[StudyAnswer]:
+    """Return the answers of a study that count.
+
+    Withdrawn ones do not, nor those given before the form was skipped, nor those of raters who are left out.
+    """
+    out = {rater.rater for rater in load_raters(store, study) if rater.body.get(LEFT_OUT)}
+    given = [answer for answer in load_answers(store, study) if answer.value is not None and answer.rater not in out]
+    skipped = {(answer.rater, answer.item, answer.repeat) for answer in given if answer.field == SKIP}
+    return [a for a in given if a.field == SKIP or (a.rater, a.item, a.repeat) not in skipped]
 
 
 def people_of(

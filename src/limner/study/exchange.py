@@ -15,10 +15,10 @@ from ..core.data_rows import Problems, json_lines, read_lines
 from ..core.errors import DataError
 from ..core.evaluator import row_name
 from ..store.records import Drawing
-from .answers import RANK, listed_marks
+from .answers import RANK, counted_answers, listed_marks
 from .forms import CHOICE
 from .open import OpenStudy, places_of
-from .records import load_answers, load_raters
+from .records import load_raters
 
 COLUMNS = ("rater", "exam", "id", "painter", "strategy", "seed", "criterion", "value", "reason", "seconds")
 PAIRS = ("rater", "exam", "id", "first", "second", "choice", "shown_first")
@@ -32,15 +32,15 @@ Row = dict[str, Any]
 
 
 def answer_rows(study: OpenStudy) -> list[Row]:
-    """Return all answers of a study: a row for each drawing and criterion, or for each pair."""
+    """Return the answers of a study that count: a row for each drawing and criterion, or for each pair."""
     places = {
         (rater.rater, place.item, place.repeat): place
         for rater in load_raters(study.store, study.name)
         for place in places_of(rater)
     }
     rows: list[Row] = []
-    for answer in load_answers(study.store, study.name):
-        if answer.value is None or answer.item < 0:
+    for answer in counted_answers(study.store, study.name):
+        if answer.item < 0:
             continue
         item = study.items[answer.item]
         about = {"rater": answer.rater, "exam": study.study.exam, "id": item.question_id}

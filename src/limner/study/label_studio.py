@@ -14,11 +14,11 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from ..core.errors import DataError
-from .answers import Click, shown_value, stored_click
+from .answers import Click, counted_answers, shown_value, stored_click
 from .forms import CHOICE, FIRST, SECOND, SKIP, AnswerField
 from .open import OpenStudy, normal_picture, places_of, shown_inputs
 from .places import StudyPlace
-from .records import StudyAnswer, load_answers, load_raters
+from .records import StudyAnswer, load_raters
 
 LOCAL_FILES = "/data/local-files/?d="
 """The prefix of files in a local folder in Label Studio."""
@@ -127,13 +127,13 @@ def _control(field: AnswerField) -> list[str]:
 
 
 def write_annotations(study: OpenStudy, images: Path | None = None) -> str:
-    """Return all answers as tasks with annotations, without repeated items."""
+    """Return the answers that count as tasks with annotations, without repeated items."""
     if images is not None:
         _write_images(study, images)
     folder = images.name if images is not None else study.name
     answers: dict[int, dict[str, list[StudyAnswer]]] = {}
-    for answer in load_answers(study.store, study.name):
-        if answer.value is not None and answer.item > 0 and not answer.repeat:
+    for answer in counted_answers(study.store, study.name):
+        if answer.item > 0 and not answer.repeat:
             answers.setdefault(answer.item, {}).setdefault(answer.rater, []).append(answer)
     orders = {
         (rater.rater, place.item): place.order

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..scoring.stats.agreement import krippendorff_alpha
-from .answers import LEFT_OUT, check_passed, is_done
+from .answers import LEFT_OUT, check_passed, counted_answers, is_done
 from .forms import SKIP
 from .open import OpenStudy, places_of
 from .records import StudyAnswer, load_answers, load_raters
@@ -101,7 +101,7 @@ def progress_of(study: OpenStudy) -> StudyProgress:
                 bool(rater.body.get(LEFT_OUT)),
             )
         )  # fmt: skip
-    return StudyProgress(tuple(raters), tuple(_agreement(study, answers)))
+    return StudyProgress(tuple(raters), tuple(_agreement(study)))
 
 
 def _twice(mine: ByPlace) -> list[bool]:
@@ -115,18 +115,16 @@ def _twice(mine: ByPlace) -> list[bool]:
     ]
 
 
-def _agreement(study: OpenStudy, answers: Mapping[str, ByPlace]) -> list[FieldAgreement]:
+def _agreement(study: OpenStudy) -> list[FieldAgreement]:
     tables: dict[str, dict[tuple[int, str], dict[str, Any]]] = {}
-    for rater, places in answers.items():
-        for (item, repeat), by_field in places.items():
-            if repeat or item < 0:
-                continue
-            kinds = {field.name: field for field in study.item_form(item)}
-            for name, answer in by_field.items():
-                field = kinds.get(name)
-                if field is not None and field.kind != "listing":
-                    sort = name if field.kind == "scale" else name.partition("/")[0]
-                    tables.setdefault(sort, {}).setdefault((item, name), {})[rater] = answer.value
+    for answer in counted_answers(study.store, study.name):
+        if answer.repeat or answer.item < 0:
+            continue
+        name = answer.field
+        kind = next((field.kind for field in study.item_form(answer.item) if field.name == name), "listing")
+        if kind != "listing":
+            sort = name if kind == "scale" else name.partition("/")[0]
+            tables.setdefault(sort, {}).setdefault((answer.item, name), {})[answer.rater] = answer.value
     result = []
     for sort, table in tables.items():
         rows = [list(row.values()) for row in table.values() if len(row) > 1]

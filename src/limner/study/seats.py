@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import count
 
@@ -12,6 +14,7 @@ from ..core.errors import UsageError
 from ..core.redaction import new_token, token_hash
 from ..store import Store
 from ..store.schema import comparisons, markings, metrics, ratings, read_marks, setups, study_answers, study_raters
+from ..store.store import BUSY_S
 from .answers import LEFT_OUT, save_clicks
 from .new import rater_names
 from .open import OpenStudy, open_study, places_of
@@ -36,7 +39,7 @@ def add_seats(store: Store, name: str, raters: Sequence[str], people: int | None
     plans = plan_places(list(study.items.values()), rows, names, each, study.design.quality, seed)
     tokens = {rater: new_token() for rater in names}
     for rater in names:
-        body = {"places": [place.to_json() for place in plans[rater]]}
+        body = {"places": [place.to_json() for place in plans[rater]], "named": rater in raters}
         save_rater(store, StudyRater(name, rater, token_hash(tokens[rater]), save_person(store, rater, name), body))
     return tokens
 
@@ -56,8 +59,6 @@ def forget(store: Store, name: str, rater: str) -> tuple[str, str]:
     setup = save_person(store, seat, name)
 
     def operation(connection: sa.Connection) -> None:
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("PRAGMA secure_delete = ON")
         mine = sa.select(markings.c.id).where(markings.c.setup == gone.setup)
         connection.execute(read_marks.delete().where(read_marks.c.marking.in_(mine)))
         for table in (markings, ratings, comparisons, metrics):
@@ -68,6 +69,11 @@ def forget(store: Store, name: str, rater: str) -> tuple[str, str]:
         store.upsert(connection, study_raters, dict(StudyRater(name, seat, token_hash(token), setup, body).__dict__))
 
     store.write(operation)
+    if store.file is not None:
+        # Deleted rows stay readable in free pages and in the log until both are rewritten.
+        with closing(sqlite3.connect(store.file, timeout=BUSY_S, isolation_level=None)) as file:
+            file.execute("VACUUM")
+            file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return seat, token
 
 

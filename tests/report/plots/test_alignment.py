@@ -19,7 +19,8 @@ from limner.store.ratings import load_painter_metrics, load_ratings
 from limner.store.records import evaluator_kinds, load_drawings
 from tests.report.plots import made_up
 from tests.report.tables import synthetic
-from tests.scoring.people import STUDY
+from tests.scoring.compare.desk import Desk
+from tests.scoring.people import STUDY, study_of
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +55,12 @@ def test_mmmg_figure_8(mmmg: Store) -> None:
         assert panel.n == len(people)
 
 
-def test_only_people_of_the_named_study_are_drawn(mmmg: Store, tmp_path: Path) -> None:
+def test_only_people_of_the_named_study_are_drawn(mmmg: Store) -> None:
+    study_of(mmmg, "mmmg", {})
     whole = load_plots()["people"].frame("mmmg", PlotChoice(store=mmmg, study=STUDY))
     assert whole.panels == load_plots()["people"].frame("mmmg", PlotChoice(store=mmmg)).panels
     assert f"people of {STUDY}: " in whole.caption
-    with pytest.raises(UsageError, match="no person has rated or chosen"):
+    with pytest.raises(UsageError, match=f"no such study; it has: .*{STUDY}"):
         frame("mmmg", mmmg, study="another")
 
 
@@ -103,8 +105,19 @@ def test_aibench_figure_6a(aibench: Store, matplotlib: None, tmp_path: Path) -> 
     plot("by-judge", ["aibench"], tmp_path / "a.png", PlotChoice(store=aibench))
 
 
+def test_marks_of_people_are_drawn_as_scores_if_nobody_rated(store: Store) -> None:
+    desk = Desk(store, "sample/genexam")
+    for question in desk.exam.questions:
+        for painter, skill in (("good", 1.0), ("poor", 0.0)):
+            desk.put(painter, question, desk.random(question, skill))
+            desk.put(painter, question, desk.random(question, skill), judge="person/anna", study="pilot", kind="person")
+    desk.study("pilot", {})
+    (panel,) = load_plots()["people"].frame("sample/genexam", PlotChoice(store=store, study="pilot")).panels
+    assert [(point.painter, point.people) for point in panel.points] == [("good", 100.0), ("poor", 0.0)]
+
+
 def test_alignment_without_human_ratings_is_refused(tmp_path: Path) -> None:
     with Store(tmp_path / "s") as store:
         synthetic.fill(store, "genexam", painters=3, questions=6, images=False)
-        with pytest.raises(UsageError, match="no person has rated or chosen"):
+        with pytest.raises(UsageError, match="no person has marked, rated or chosen"):
             frame("genexam", store)

@@ -143,7 +143,7 @@ def load_opinions(
     Raises:
         UsageError: There is no such study.
     """
-    taken = {name: load_inclusion_probabilities(store, name) for name in _studies(store, exam, study)}
+    taken = {name: load_inclusion_probabilities(store, name) for name in studies_of(store, exam, study)}
     backends, _ = split_options(which.get("options") or {})
     how: dict[str, Any] = {**which, "variant": None, "wording": None, "options": backends}
     how |= {"reading": reading, "constants": constants, "kinds": KINDS, "unmarked": True}
@@ -189,7 +189,12 @@ def call_seconds(store: Store, groups: Iterable[Group]) -> dict[str, float]:
     return {key: float(seconds) for key, seconds in store.rows(query, attempts.c.call, keys)}
 
 
-def _studies(store: Store, exam: str, wanted: str | None) -> list[str]:
+def studies_of(store: Store, exam: str, wanted: str | None = None) -> list[str]:
+    """Return the names of an exam's studies.
+
+    Raises:
+        UsageError: A study is wanted that is not among them.
+    """
     with store.reading() as connection:
         names = sorted(connection.scalars(sa.select(studies.c.name).where(studies.c.exam == exam)))
     if wanted is not None and wanted not in names:
