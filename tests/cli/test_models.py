@@ -23,6 +23,10 @@ def test_models_are_listed_searched_and_unknown_refused() -> None:
     row = next(line for line in shown.splitlines() if line.startswith("| openai/gpt-image-1 "))
     cells = ["2025-04-23", "2026-10-23 (gone)", "openai/gpt-image-2.5-sunburst", "5.00", "40.00", "≤ 0.42"]
     assert [cell.strip() for cell in row.split("|")][2:8] == cells
+    few, all_models = limner("models", "--find", "bfl/flux-2").out, limner("models").out
+    assert "≤ 0.045" in few  # A bound is never rounded down.
+    assert "price of bfl/flux-2-pro: Black Forest Labs' price list" in few
+    assert "`--find WORD` also shows the sources" in all_models
     rows = limner("models", "--format", "json").json()
     assert len(rows) > 100
     states = {row["model"]: row["state"] for row in rows}
@@ -44,13 +48,17 @@ def test_update_of_model_facts_is_reported_and_stored(tmp_path: Path) -> None:
 def test_cost_map_is_shown_before_it_is_stored(tmp_path: Path) -> None:
     prices = {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06}
     row = {"litellm_provider": "openai", "mode": "chat", **prices}
-    (tmp_path / "map.json").write_text(json.dumps({"gpt-9": row, "gpt-6-luna": row}))
+    known = {"gpt-6-luna": row, "gpt-5.6-terra": row}
+    (tmp_path / "map.json").write_text(json.dumps(known | {"gpt-9": row}))
     shown = limner("models", "update", "map.json").out
-    assert "openai/gpt-9: input_price is 1.0\n" in shown
+    assert shown.splitlines()[:2] == [
+        "openai/gpt-9: input_price is 1.0, output_price is 2.0",
+        "openai/gpt-5.6-terra: input_price is 1.0 (was 2.0), output_price is 2.0 (was 12.0)",
+    ]
     assert "2 differ from facts that Limner has confirmed and are left out; --trust takes them" in shown
-    assert shown.endswith("5 new facts; not stored: add --yes to store them\n")
+    assert shown.endswith("9 new facts; not stored: add --yes to store them\n")
     assert not (tmp_path / "config").exists()
-    assert "5 new facts; stored in " in limner("models", "update", "map.json", "--yes").out
+    assert "9 new facts; stored in " in limner("models", "update", "map.json", "--yes").out
     (found,) = limner("models", "--find", "openai/gpt-9", "--format", "json").json()
     assert found["model"] == "openai/gpt-9"
 

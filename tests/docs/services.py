@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from limner.core.catalogue import ModelFacts, state_of
 from limner.core.evaluator import SERVICE_REWRITE
-from limner.core.json_text import gap_names
 from limner.core.settings import Settings, load_shipped
 from limner.core.wire import ANY_OPTION, RewriteSwitch
 from limner.painters import SERVICES
@@ -29,11 +30,16 @@ PRICES = {
     "input_price": "{} in",
     "output_price": "{} out",
     "image_input_price": "{} for pictures in",
-    "image_price": "{}/image",
-    "image_bound": "at most {}/image",
-    "edit_price": "{}/edit",
+    "image_price": "{}",
+    "image_bound": "≤ {}",
+    "edit_price": "{} an edit",
 }
 """How each price is shown."""
+PAGE_DAY = max(date.fromisoformat(facts.priced_on) for facts in SETTINGS.models.values() if facts.priced_on)
+"""The day of the catalogue; models gone by then are left out of the tables of services."""
+OF_JOBS = ("poll_limit_s", "poll_pause_s")
+"""Options of every service that runs jobs, which the table of all options explains."""
+OVERVIEW = ("service", "key variable", "draws", "seeds", "edits", "marks")
 EDITORS = {
     "bfl": ("flux-2-*", "flux-2-klein-*", "flux-kontext-*"),
     "dashscope": ("qwen-image-edit*", "qwen-image-2.*", "wan2.6-image*", "wan2.7-image*"),
@@ -42,10 +48,16 @@ EDITORS = {
 
 
 def overview_rows() -> Rows:
-    """Return a row for each service: whether it draws and marks, and the variable of its key."""
-    yes = {True: "yes", False: "no"}
+    """Return a row for each service: the variable of its key, whether it draws, takes seeds and edits, and marks."""
     return [
-        (f"[`{name}`](#{name})", yes[bool(known.image_shape)], yes[_marks(name)], _listed([known.key_env]) or "none")
+        (
+            f"[`{name}`](#{name})",
+            _listed([known.key_env]) or "none",
+            "yes" if known.image_shape else "no",
+            ("yes" if known.seeds else "no") if known.image_shape else "",
+            _edits(name) if known.image_shape else "",
+            "yes" if _marks(name) else "no",
+        )
         for name, known in SETTINGS.providers.items()
     ]
 
@@ -58,18 +70,16 @@ def service_rows(name: str) -> Rows:
         rows.append(("key header", f"`{provider.key_header}`"))
     if provider.image_shape:
         rows += _drawing_rows(name)
-    if _marks(name):
-        described = f", structured output by `{provider.structured}`" if provider.structured != "none" else ""
-        rows.append(("marks", f"`{provider.shape}` format{described}"))
     if provider.batch:
         rows.append(("batches", f"{provider.batch.share:.0%} of the price, up to {provider.batch.calls:,} calls each"))
     models = [spec for spec in {**SETTINGS.models, **SETTINGS.painters} if spec.startswith(f"{name}/")]
-    return rows + [(_listed(alike), facts) for facts, alike in groupby(models, key=_model_facts) if facts]
+    current = [spec for spec in models if state_of(SETTINGS.models.get(spec, ModelFacts()), PAGE_DAY) != "gone"]
+    return rows + [(_listed(alike), facts) for facts, alike in groupby(current, key=_model_facts) if facts]
 
 
 def generated_tables() -> Iterator[tuple[Path, tuple[str, ...], Rows]]:
     """Yield every table that the settings fill: its page, its head, its rows."""
-    yield SERVICES_PAGE, ("service", "draws", "marks", "key variable"), overview_rows()
+    yield SERVICES_PAGE, OVERVIEW, overview_rows()
     yield SERVICES_PAGE, ("`image_shape`", "format"), [(f"`{name}`", SERVICES.about(name)) for name in SERVICES.own()]
     for name in SETTINGS.providers:
         yield SERVICES_PAGE, ("fact", f"`{name}`"), service_rows(name)
@@ -96,22 +106,28 @@ def _marks(name: str) -> bool:
 
 
 def _drawing_rows(name: str) -> Rows:
-    provider, others = SETTINGS.providers[name], _painters(name)[ANY]
-    rows: Rows = [
-        ("draws", f"`{provider.image_shape}`, sends {_listed(_sent(name))}"),
-        ("options", _same_as(name) or ", ".join(map(_option, options(name).items()))),
-        ("sizes", _sizes(others) or "the service chooses"),
-        ("edits", _edits(name)),
-    ]
+    others = _painters(name)[ANY]
+    own = [_option(item) for item in options(name).items() if item[0] not in OF_JOBS]
+    rows: Rows = [("options", _same_as(name) or ", ".join(own))]
+    if sizes := _sizes(others):
+        rows.append(("sizes", sizes))
+    if (limits := _edit_limits(name))[0]:
+        rows.append(("edits", "; ".join([*limits[0], f"others {limits[1]}"])))
     if (switches := SETTINGS.rewrite_switches(name)) and (name in SETTINGS.rewrites or not _same_as(name)):
         rows.append((f"`{SERVICE_REWRITE}`", _rewriting(switches)))
-    if others.facts.image_price is not None:
-        rows.append(("price", f"{price(others.facts.image_price)}/image"))
+    if others.facts.image_price:
+        rows.append(("price", price(others.facts.image_price)))
     return rows
 
 
 def _edits(name: str) -> str:
-    """Return how many pictures a request may start from, models that differ from others by name."""
+    """Return how many pictures a request may start from, whatever its model."""
+    limits, rest = _edit_limits(name)
+    return "some models" if limits else rest
+
+
+def _edit_limits(name: str) -> tuple[list[str], str]:
+    """Return how many pictures models may start from, where a model's number differs, and that of the others."""
     numbers = {model: painter.most_pictures for model, painter in _painters(name).items()}
     others = numbers.pop(ANY)
     wider = [(pattern, number) for pattern, number in numbers.items() if ANY_OPTION in pattern]
@@ -121,9 +137,8 @@ def _edits(name: str) -> str:
         if not any(model != other and fnmatchcase(model, other) and number == most for other, most in wider)
     ]
     groups = groupby(sorted(named, key=lambda model: -numbers[model]), key=lambda model: numbers[model])
-    limits = [f"up to {most} with {_listed(models)}" for most, models in groups if most != others]
-    rest = f"up to {others} pictures" if others else "no"
-    return "; ".join([*limits, f"others {rest}"]) if limits else rest
+    limits = [f"up to {most}: {_listed(models)}" for most, models in groups if most != others]
+    return limits, f"up to {others}" if others else "no"
 
 
 def _listed(words: Iterable[str | None]) -> str:
@@ -157,17 +172,6 @@ def _painters(name: str) -> dict[str, ApiPainter]:
 
 def _body(painter: ApiPainter) -> dict[str, Any]:
     return painter.body(PaintRequest("q", "A leaf."))
-
-
-def _sent(name: str) -> list[str]:
-    """Return the fields of a request beside options; of a described one, those filled in and constants at its top."""
-    wire, seeds = SETTINGS.wires.get(name), SETTINGS.providers[name].seeds
-    bodies = [wire.of_model(each).body for each in _painters(name)] if wire else map(_body, _painters(name).values())
-    fields = [
-        way for body in bodies for way, value in _leaves(body) if not wire or [*gap_names(value)] or "." not in way
-    ]
-    unwanted = options(name).keys() - {"size"} | (set() if seeds else {"seed"})
-    return [way for way in dict.fromkeys(fields) if way.rpartition(".")[2] not in unwanted]
 
 
 def _leaves(body: dict[str, Any], way: str = "") -> Iterator[tuple[str, Any]]:

@@ -120,16 +120,33 @@ def test_cost_map_fills_facts_and_overrides_confirmed_ones_only_if_trusted(
     assert models["openai/gpt-6-luna"].input_price == (9.0 if trust else 0.1)
 
 
-def test_cost_map_with_invalid_value_is_refused(tmp_path: Path) -> None:
-    wrong = {"gpt-9": COST_MAP["gpt-9"] | {"input_cost_per_token": "free"}}
-    (file := tmp_path / "map.json").write_text(json.dumps(wrong))
-    with pytest.raises(DataError, match=r'"gpt-9"\.input_cost_per_token: '):
+@pytest.mark.parametrize(
+    ("name", "field", "value", "message"),
+    [
+        ("gpt-9", "input_cost_per_token", "free", r'"gpt-9"\.input_cost_per_token: '),
+        ("gpt-9", "input_cost_per_token", float("nan"), r'"gpt-9"\.input_cost_per_token: '),
+        ("gpt-9", "deprecation_date", "soon", r'"gpt-9"\.deprecation_date: '),
+        ("gpt-9\ud800", "mode", "chat", r"'gpt-9\\ud800' is not the name of a model"),
+        ("gpt-9\x1b[31m\n0 new facts", "mode", "chat", r"is not the name of a model"),
+        ("", "mode", "chat", r"'' is not the name of a model"),
+        ("a" * 5000, "mode", "chat", r"is not the name of a model"),
+    ],
+)
+def test_invalid_cost_map_is_refused(name: str, field: str, value: object, message: str, tmp_path: Path) -> None:
+    (file := tmp_path / "map.json").write_text(json.dumps({name: COST_MAP["gpt-9"] | {field: value}}))
+    with pytest.raises(DataError, match=message):
         said(file)
+
+
+def test_rows_without_known_service_are_ignored(tmp_path: Path) -> None:
+    wrong = {"litellm_provider": ["openai"], "mode": "chat", "input_cost_per_token": "free"}
+    (file := tmp_path / "map.json").write_text(json.dumps({"gpt-9": wrong, "gpt-8": wrong | {"litellm_provider": 8}}))
+    assert said(file) == []
 
 
 def test_age_of_old_catalogue_is_reported_when_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_TODAY", "2027-02-01")
-    with pytest.raises(UsageError, match=r"cannot be fetched: .*; the prices are of 2026-11-18, 75 days ago"):
+    with pytest.raises(UsageError, match=r"cannot be fetched: .*; the prices are of 2026-11-\d\d, 7\d days ago"):
         said("http://127.0.0.1:9/map.json")
 
 

@@ -109,7 +109,7 @@ AT_ONCE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "xai/grok-imagine-image-2.0": (
         "/v1/images/generations",
         {"n": 1, "aspect_ratio": "1:1", "resolution": "1k", "response_format": "b64_json"},
-        {"data": [{"b64_json": B64, "revised_prompt": "A leaf."}]},
+        {"data": [{"b64_json": B64, "revised_prompt": "A leaf.", "respect_moderation": True}]},
     ),
     "recraft/recraftv4_1": (
         "/v1/images/generations",
@@ -135,16 +135,25 @@ def test_service_that_answers_at_once(store: Store, spec: str) -> None:
     assert asked.body == {"model": spec.partition("/")[2], "prompt": "A leaf.", **fields}
 
 
-def test_reve_refuses_by_content_violation(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("spec", "reply"),
+    [
+        ("reve/2.1", {"image": "", "content_violation": True}),
+        ("xai/grok-imagine-image-2.0", {"data": [{"b64_json": B64, "respect_moderation": False}]}),
+    ],
+)
+def test_reply_that_says_the_image_was_blocked_is_a_refusal(store: Store, spec: str, reply: dict[str, Any]) -> None:
+    with wire_server(always((200, reply))) as service, pytest.raises(Fault) as raised:
+        paint(made(spec, known(service), store), store)
+    assert raised.value.kind == "refusal"
+
+
+def test_reve_sends_its_version(store: Store) -> None:
     with wire_server(always((200, {"image": B64, "content_violation": False}))) as service:
         assert paint(made("reve/2.1", known(service), store), store).image == PICTURE
         (asked,) = service.asked
     assert (asked.path, asked.headers["accept"]) == ("/v2/image/create", "application/json")
     assert asked.body == {"prompt": "A leaf.", "aspect_ratio": "1:1", "version": "latest"}
-    refusing = always((200, {"image": "", "content_violation": True}))
-    with wire_server(refusing) as service, pytest.raises(Fault) as raised:
-        paint(made("reve/2.1", known(service), store), store, "Another.")
-    assert raised.value.kind == "refusal"
 
 
 def test_tencent_takes_a_message(store: Store) -> None:

@@ -182,7 +182,7 @@ def redirected(reply: httpx2.Response) -> Fault:
     """Return the fault for a service that redirects a request; prompt, pictures and key are not sent elsewhere."""
     to = public_address(resolve_link(str(reply.url), reply.headers.get("location", "")))
     detail = f"{reply.status_code}: the service redirects requests to {to}, and Limner does not follow redirects"
-    return Fault("setup", redact(f"{detail}; if that address is right, set it as base_url in limner.toml"))
+    return Fault("setup", redact(f"{detail}; if it is right, use it; for a service, set base_url in limner.toml"))
 
 
 async def read_content(reply: httpx2.Response, most: int) -> bytes:

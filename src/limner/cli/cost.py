@@ -149,8 +149,8 @@ def update_command(source: str | None, trust: bool, yes: bool) -> None:
     from ..models.refresh import read_update
 
     update = read_update(source or ADDRESS, settings.load(), trust=trust)
-    for change in update.changes:
-        say(str(change))
+    for line in update.lines():
+        say(line)
     if update.left_out:
         say(f"{update.left_out} differ from facts that Limner has confirmed and are left out; --trust takes them")
     count = len(update.changes)

@@ -17,6 +17,7 @@ ADDRESS = "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_a
 SOURCE = "LiteLLM's cost map, which others gather"
 SIZED = re.compile(r"(\d+-x-\d+|low|medium|high|standard|hd|auto)/")
 """The beginning of a name that stands for one size or quality of an image model."""
+NAME = re.compile(r"[\w.:@+/-]{1,200}", re.ASCII)
 MODES = ("chat", "responses")
 PRICES = ("input_price", "output_price")
 
@@ -58,13 +59,16 @@ def read_cost_map(body: Mapping[str, Any], services: Collection[str], source: st
     {'openai/o9': {'input_price': 2.0, 'output_price': 0.0}}
 
     Raises:
-        DataError: A row of these services has a value that does not fit.
+        DataError: A row of these services has a name or a value that does not fit.
     """
     rows: dict[str, dict[str, Any]] = {}
     for key, row in body.items():
         service = row.get("litellm_provider") if isinstance(row, Mapping) else None
-        if service not in services or row.get("mode") not in MODES or SIZED.match(key):
+        known = isinstance(service, str) and service in services
+        if not known or row.get("mode") not in MODES or SIZED.match(key):
             continue
+        if not NAME.fullmatch(key):
+            raise DataError(f"{key[:80]!a} is not the name of a model", file=source)
         try:
             facts = Row.model_validate(row).facts()
         except ValidationError as error:

@@ -7,6 +7,7 @@ import os
 import tempfile
 import tomllib
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from .cost_map import accepted, is_cost_map, read_cost_map
 
 MOST_BYTES = 16 * 2**20
 KINDS: dict[str, type[ModelFacts] | type[PainterFacts]] = {"models": ModelFacts, "painters": PainterFacts}
+PROVENANCE = ("priced_on", "source", "confirmed")
+"""Fields that change with every price."""
 Rows = dict[str, dict[str, dict[str, Any]]]
 
 
@@ -37,10 +40,13 @@ class Change:
     before: Any
     after: Any
 
+    def text(self) -> str:
+        """Return the change without the model's name."""
+        return f"{self.field} is {self.after}" + ("" if self.before is None else f" (was {self.before})")
+
     def __str__(self) -> str:
         """Return the change as text."""
-        was = "" if self.before is None else f" (was {self.before})"
-        return f"{self.name}: {self.field} is {self.after}{was}"
+        return f"{self.name}: {self.text()}"
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,15 @@ class Update:
     changes: list[Change]
     left_out: int = 0
     gathered: bool = False
+
+    def lines(self) -> list[str]:
+        """Return the changes as text; those of third parties as a line for each model, known models last."""
+        if not self.gathered:
+            return [str(change) for change in self.changes]
+        shown = [change for change in self.changes if change.field not in PROVENANCE]
+        models = [list(some) for _, some in groupby(shown, key=lambda change: change.name)]
+        models.sort(key=lambda some: any(change.before is not None for change in some))
+        return [f"{some[0].name}: {', '.join(change.text() for change in some)}" for some in models]
 
     def keep(self) -> None:
         """Store the facts in the user's configuration folder."""

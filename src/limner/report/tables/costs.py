@@ -94,6 +94,8 @@ def _dollars(amount: float) -> str:
     return f"{amount:.4f}"
 
 
+MOST_SOURCES = 20
+"""The number of models up to which the table has the sources of their prices."""
 HEADS = ["model", "released", "gone on", "successor", "in", "out", "an image", "priced on"]
 
 
@@ -109,10 +111,12 @@ def chosen_models(settings: Settings, word: str | None, gone: bool, day: date) -
 
 def models_table(rows: Mapping[str, ModelFacts], settings: Settings, day: date) -> Table:
     """Return a table with a row for every model: its dates, successor and prices."""
-    cells, unsure = [], False
+    cells, sources = [], dict[str, list[str]]()
     for name, facts in rows.items():
         painter = settings.painter(name)
-        unsure |= not facts.confirmed
+        priced: ModelFacts | PainterFacts = facts if facts.input_price is not None else painter
+        if priced.source:
+            sources.setdefault(priced.source, []).append(name)
         ends = MISSING if facts.shutdown is None else f"{facts.shutdown}{' (gone)' if facts.shutdown <= day else ''}"
         cells.append(
             [
@@ -123,11 +127,16 @@ def models_table(rows: Mapping[str, ModelFacts], settings: Settings, day: date) 
                 _price(facts.input_price),
                 _price(facts.output_price),
                 _an_image(painter),
-                (facts.priced_on if facts.input_price is not None else painter.priced_on) or MISSING,
+                priced.priced_on or MISSING,
             ]
         )
     notes = ["in and out: dollars per million tokens; an image: dollars each, or the most it can cost"]
+    unsure = any(not facts.confirmed for facts in rows.values())
     notes += ["?: not every fact was found in pages of its maker or its service"] if unsure else []
+    if len(rows) <= MOST_SOURCES:
+        notes += [f"price of {', '.join(names)}: {source}" for source, names in sources.items()]
+    else:
+        notes.append("`--find WORD` also shows the sources of the prices")
     return simple_table(f"{len(rows)} models, as of {day}", HEADS, cells, notes, prose=["successor"])
 
 
@@ -142,10 +151,11 @@ def models_body(rows: Mapping[str, ModelFacts], settings: Settings, day: date) -
 
 
 def _price(price: float | None) -> str:
-    return MISSING if price is None else f"{price:.2f}"
+    """Return a price with two decimals, or as many as it has."""
+    return MISSING if price is None else max(f"{price:.2f}", f"{price:.6f}".rstrip("0"), key=len)
 
 
 def _an_image(painter: PainterFacts) -> str:
-    if painter.image_price is not None:
-        return f"{painter.image_price:.3f}"
-    return MISSING if painter.image_bound is None else f"≤ {painter.image_bound:.2f}"
+    if painter.image_price is None and painter.image_bound is not None:
+        return f"≤ {_price(painter.image_bound)}"
+    return _price(painter.image_price)
