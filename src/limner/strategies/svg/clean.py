@@ -1,7 +1,7 @@
 """Cleaning of SVG: invisible parts are dropped, parts that cannot be shown are refused, the rest is normalised.
 
-Elements and text are checked first, then attributes, style sheets and embedded pictures, and finally the amount that is
-drawn once all references are followed. ``allowed.toml`` lists everything that is allowed.
+Elements and text are checked first, then attributes, style sheets and embedded pictures. ``allowed.toml`` lists
+everything that is allowed. How much may be drawn is limited where it is drawn, in the renderer's own process.
 """
 
 from __future__ import annotations
@@ -9,31 +9,20 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
 
 from ...core.images import BadImage, inspect
 from . import values
 from .document import ALLOWED, FOREIGN, LIMITS, SVG, BadSvg, Node, SvgLimits, allowed, parse, write
-from .values import GEOMETRY, IMPORTANT, NUMBER, REFERENCE
+from .values import GEOMETRY, IMPORTANT, REFERENCE
 
-SHAPES, TEXT, PRIMITIVES = (allowed("elements", kind) for kind in ("shapes", "text", "primitives"))
+TEXT = allowed("elements", "text")
 KEPT = allowed("elements", "shapes", "text", "primitives", "others")
 DROPPED = allowed("elements", "dropped")
 ATTRIBUTES = allowed("attributes", "properties", "geometry", "others")
-FILTER_REACH = 10
-"""The maximum extent of a filter, in multiples of the size of its element or of the picture."""
-PRIMITIVE_COST = 200
-"""The number of elements that one step of a filter counts as, because it processes every pixel."""
 
 _LINKING = allowed("elements", "linking")
 _SILENT = frozenset(("title", "desc", "style"))
-_INHERITED = ("fill", "stroke", "marker", "marker-start", "marker-mid", "marker-end")
-_REFERRING_RULES = 50
-_EACH_NUMBER = re.compile(NUMBER)
-_PROPERTY = re.compile(r"(?:^|;)([\w-]+):([^;]*)")
 _DATA = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
 
 
@@ -72,7 +61,6 @@ def clean_with_notes(svg: str | bytes, limits: SvgLimits = LIMITS) -> CleanSvg:
     cleaner = _Cleaner(root, limits)
     for node in root.walk():
         cleaner.clean(node)
-    _check_drawn(root, cleaner.rules, limits)
     size = cleaner.size
     return CleanSvg(write(root), size.width, size.height, "\n".join(words))
 
@@ -106,11 +94,10 @@ def _stays(child: Node, parent: Node) -> bool:
 
 
 class _Cleaner:
-    """A cleaner of the elements of one file, which collects the rules of its style sheets."""
+    """A cleaner of the elements of one file."""
 
     def __init__(self, root: Node, limits: SvgLimits) -> None:
         self.limits = limits
-        self.rules: list[values.CssRule] = []
         self.styles: dict[str, values.Declarations] = {}
         self.ids = {_single_spaced(node.attributes.get("id", "")) for node in root.walk()} - {""}
         self.image_bytes = self.css_chars = 0
@@ -143,7 +130,6 @@ class _Cleaner:
         if node is self.root:
             self.size = values.size(kept | node.attributes, self.limits)
             kept = {name: value for name, value in kept.items() if name not in GEOMETRY} | self.size.attributes()
-        self._check_filter(node, kept)
         node.attributes = {name: value for name, value in sorted(kept.items()) if value}
 
     def _style(self, node: Node) -> dict[str, str]:
@@ -170,9 +156,6 @@ class _Cleaner:
         for rule in values.parse_sheet(text):
             if rows := [row for row in rule.declarations if self._filtered(*row)]:
                 rules.append(values.CssRule(rule.selectors, rows))
-        self.rules += rules
-        if len(self.rules) > self.limits.css_rules:
-            raise BadSvg(f"style: more than {self.limits.css_rules:,} rules")
         if rules:
             node.children = [values.write_sheet(rules)]
 
@@ -203,18 +186,6 @@ class _Cleaner:
             raise BadSvg(f"<{node.name}>: href={href[:60]!r} leads outside the file; only #id is taken")
         return ""
 
-    def _check_filter(self, node: Node, kept: dict[str, str]) -> None:
-        limits: dict[str, float] = dict(ALLOWED["filter_limits"].get(node.name, {}))
-        if node.name == "filter" or node.name in PRIMITIVES:
-            of_element = node.name == "filter" and kept.get("filterUnits") != "userSpaceOnUse"
-            for side in ("x", "y", "width", "height"):
-                unit = 100 if kept.get(side, "").endswith("%") else 1 if of_element else max(self.size.view[2:])
-                limits[side] = FILTER_REACH * unit
-        for name, most in limits.items():
-            value = kept.get(name, "")
-            if any(abs(float(each)) > most for each in _EACH_NUMBER.findall(value)):
-                raise BadSvg(f"<{node.name}>: {name}={value[:40]!r} is too large; at most {most:g}")
-
 
 def _single_spaced(text: str) -> str:
     return " ".join(text.split())
@@ -237,86 +208,3 @@ def _embedded_picture(href: str, limits: SvgLimits) -> tuple[str, int]:
     if info.width * info.height > limits.image_pixels:
         raise BadSvg(f"image: {info.width} x {info.height}; at most {limits.image_pixels:,} pixels are taken")
     return f"data:image/{kind};base64,{base64.b64encode(data).decode()}", len(data)
-
-
-def _check_drawn(root: Node, rules: list[values.CssRule], limits: SvgLimits) -> None:
-    """Check how many elements are drawn once every reference inside the file is expanded.
-
-    Raises:
-        BadSvg: There are too many, or an element refers to itself, directly or through others.
-    """
-    referring = [rule for rule in rules if any("url(" in value for _, value in rule.declarations)]
-    if len(referring) > _REFERRING_RULES:
-        raise BadSvg(f"style: more than {_REFERRING_RULES} rules with url(#id); write it as an attribute")
-    uses = _Uses(root, referring)
-    graph = {node: list(uses.of(node)) for node in root.walk()}
-    sorter = TopologicalSorter({node: [target for target, _ in targets] for node, targets in graph.items()})
-    cost: dict[Node, int] = {}
-    try:
-        for node in sorter.static_order():
-            cost[node] = _own_cost(node) + sum(cost[target] * times for target, times in graph[node])
-            if cost[node] > limits.drawn:
-                reason = f"with every use, marker, pattern and filter written out this is more than {limits.drawn:,}"
-                raise BadSvg(f"<{node.name}>: {reason} elements", node.line)
-    except CycleError as error:
-        cycle: list[Node] = error.args[1]
-        target, node = next(pair for pair in pairwise(cycle) if pair[0] not in pair[1].children)
-        raise BadSvg(f"<{node.name}>: #{target.attributes['id']} is used inside itself", node.line) from None
-
-
-def _own_cost(node: Node) -> int:
-    words = len(node.words()) if node.name != "style" else 0
-    path = len(node.attributes.get("d", "")) + len(node.attributes.get("points", ""))
-    filters = (value for name, value in _function_values(node) if name == "filter" and "url(" not in value)
-    steps = sum(value.count("(") for value in filters) + (node.name in PRIMITIVES)
-    return 1 + words // 4 + path // 50 + PRIMITIVE_COST * steps
-
-
-class _Uses:
-    """The elements that are drawn because of another one: its children and the targets of its references."""
-
-    def __init__(self, root: Node, rules: list[values.CssRule]) -> None:
-        self.rules = rules
-        self.ids: dict[str, Node] = {}
-        self.shapes: dict[Node, int] = {}
-        self.in_marker: set[Node] = set()
-        for node in root.walk():
-            self.ids.setdefault(node.attributes.get("id", ""), node)
-            if node.name == "marker":
-                self.in_marker.update(node.walk())
-        for node in reversed(list(root.walk())):
-            inside = sum(self.shapes[child] for child in node.elements())
-            self.shapes[node] = inside + (node.name in SHAPES or node.name == "text")
-
-    def of(self, node: Node) -> Iterator[tuple[Node, int]]:
-        """Yield each element that is drawn because of this one, and how often."""
-        for child in node.elements():
-            yield child, 1
-        href = node.attributes.get("href", "")
-        if href.startswith("#") and href[1:] in self.ids:
-            yield self.ids[href[1:]], 1
-        rows = list(_function_values(node))
-        for rule in self.rules:
-            if rule.concerns(node):
-                rows += rule.declarations
-        for name, value in rows:
-            for target in REFERENCE.findall(value):
-                # Shapes inside a marker have no markers themselves.
-                if target in self.ids and not (name.startswith("marker") and node in self.in_marker):
-                    yield self.ids[target], self._times(node, name)
-
-    def _times(self, node: Node, name: str) -> int:
-        times = max(1, self.shapes[node]) if name in _INHERITED else 1
-        if name.startswith("marker"):
-            paths = (each.attributes.get("d", "") + each.attributes.get("points", "") for each in node.walk())
-            times += sum(len(re.findall(r"\d+", path)) // 2 for path in paths)
-        return times
-
-
-def _function_values(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of attributes and style declarations that contain a function."""
-    for name, value in node.attributes.items():
-        if name == "style":
-            yield from ((each[1], each[2]) for each in _PROPERTY.finditer(value) if "(" in each[2])
-        elif name not in ("id", "class", "href", "d", "points") and "(" in value:
-            yield name, value

@@ -46,12 +46,10 @@ class SvgLimits:
     text_chars: int = 20_000
     css_chars: int = 1_000_000
     """The most characters in all style sheets, different style attributes and values of properties together."""
-    css_rules: int = 1_000
     longest_side: float = 100_000
     shortest_side: float = 0.01
     proportion: float = 50
     """The greatest ratio of the picture's longer side to the shorter one."""
-    drawn: int = 200_000
     """The most elements once every reference is expanded. Long paths, long texts and filters count as several."""
     image_bytes: int = 2**20
     """The most bytes of all embedded pictures together."""

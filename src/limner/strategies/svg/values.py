@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import tinycss2
 from tinycss2.color4 import parse_color
 
-from .document import ALLOWED, BadSvg, Node, SvgLimits, allowed
+from .document import ALLOWED, BadSvg, SvgLimits, allowed
 
 PROPERTIES = allowed("attributes", "properties")
 GEOMETRY = allowed("attributes", "geometry")
@@ -285,18 +284,6 @@ class CssRule:
 
     selectors: tuple[str, ...]
     declarations: Declarations
-
-    @cached_property
-    def _last_parts(self) -> list[set[str]]:
-        """The element, classes and ids in the last part of each selector."""
-        plain = (_PSEUDO.sub("", _ATTRIBUTE.sub("", selector)) for selector in self.selectors)
-        return [set(re.findall(r"[.#]?[\w-]+", re.split(r"[\s>+~]+", selector)[-1])) for selector in plain]
-
-    def concerns(self, node: Node) -> bool:
-        """Return whether the rule may apply to an element: only the last part of each selector is compared."""
-        classes = node.attributes.get("class", "").split()
-        names = {node.name, f"#{node.attributes.get('id', '')}", *(f".{each}" for each in classes)}
-        return any(part <= names for part in self._last_parts)
 
 
 def parse_sheet(text: str) -> list[CssRule]:
