@@ -92,8 +92,8 @@ def test_equivalent_answer_values_are_accepted(
     assert values(read(three, json.dumps(reply([given_, 0, 1], [2, 2, 2])), reading))[0] == value
 
 
-SCORED_BY_RELEASE = (3, -1, 1.5, True, False)
-"""Ratings that the release scores and the other readings refuse."""
+SCORED_BY_RELEASE = re.compile(r"answer |rating (3|-1|1\.5|True|False)-")
+"""What the release scores and the other readings refuse: answers other than 0 and 1, and numbers as ratings."""
 
 
 def broken() -> dict[str, Any]:
@@ -130,7 +130,7 @@ def test_invalid_verdict_is_unread_completely(
     three: Question[ScoringPointsRubric], reading: Reading, body: object, request: pytest.FixtureRequest
 ) -> None:
     name = request.node.callspec.id
-    scored = reading == "release" and any(f"rating {rating!r}-" in name for rating in SCORED_BY_RELEASE)
+    scored = reading == "release" and SCORED_BY_RELEASE.match(name) is not None
     assert is_unread(three, json.dumps(body), reading) is not scored
 
 
@@ -297,6 +297,12 @@ def test_presets_are_listed_with_all_settings() -> None:
     line = next(line for line in lines if "--preset paper:" in line)
     facts = ["openai/gpt-5-2025-08-07", "reasoning_effort=low", "verbosity=medium", "max_completion_tokens=16384"]
     assert all(fact in line for fact in [*facts, "variant paper", "reference=image", "reading paper"])
+
+
+@pytest.mark.parametrize("answer", [2, 0.5, -1, "1", None])
+def test_reading_release_counts_other_answers_as_the_release_does(answer: object) -> None:
+    marks = PROTOCOL.marks(question(0.5, 0.5), [Reply("mark", json.dumps(reply([1, answer], [2, 2, 2])))], "release")
+    assert PROTOCOL.scores(question(0.5, 0.5), marks, {})["relaxed"] == 65.0
 
 
 @pytest.mark.parametrize(("rating", "relaxed"), [(1.5, 97.5), (3, 105.0), (True, 95.0), (-1, 85.0)])

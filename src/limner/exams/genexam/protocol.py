@@ -189,8 +189,8 @@ def release_loads(text: str) -> object:
 def read_marks(count: int, text: str, parse: Callable[[str], object], *, released: bool) -> list[Mark]:
     """Return the marks in a reply on `count` scoring points.
 
-    If `released`, readability has only the release's name, and a rating may be any number, which the release scores
-    as it is.
+    If `released`, readability has only the release's name, a rating may be any number, which the release scores as it
+    is, and an answer that is not 1 counts as 0.
 
     Raises:
         Unreadable: The reply breaks the contract; the message says how.
@@ -205,12 +205,15 @@ def read_marks(count: int, text: str, parse: Callable[[str], object], *, release
         raise Unreadable(f'"answers" has {len(answers)} entries; there are {count} scoring points')
     if not isinstance(ratings, Mapping):
         raise Unreadable('"global_evaluation" must be an object with the three ratings')
-    marks = [_mark(f"point/{n}", f"answer {n}", answer, "answer", 1) for n, answer in enumerate(answers, 1)]
+    marks = [
+        _mark(f"point/{n}", f"answer {n}", answer, "answer", 1, released=released)
+        for n, answer in enumerate(answers, 1)
+    ]
     for name, called in RATINGS.items():
         spoken = next((word for word in (called[:1] if released else called) if word in ratings), None)
         if spoken is None:
             raise Unreadable(f'the rating "{called[0]}" is missing')
-        marks.append(_mark(name, f'the rating "{spoken}"', ratings[spoken], "score", None if released else 2))
+        marks.append(_mark(name, f'the rating "{spoken}"', ratings[spoken], "score", 2, released=released))
     return marks
 
 
@@ -228,12 +231,14 @@ def check_reply(count: int, text: str, *, released: bool) -> list[Mark]:
         return read_marks(count, text, release_loads, released=True)
 
 
-def _mark(criterion: str, place: str, entry: Any, key: str, top: int | None) -> Mark:
-    """Return a mark from 0 to `top`; without `top`, of any number."""
+def _mark(criterion: str, place: str, entry: Any, key: str, top: int, *, released: bool) -> Mark:
+    """Return a mark from 0 to `top`, or as the release reads it."""
     if not isinstance(entry, dict) or key not in entry:
         raise Unreadable(f'{place} must be an object with "{key}"')
     value = entry[key]
-    if top is None:
+    if released and top == 1:
+        return Mark(criterion, int(value == 1), text_in(entry, "reasoning"))
+    if released:
         if not isinstance(value, int | float) or not isfinite(value):
             raise Unreadable(f"{place} must be a number, not {value!r}"[:200])
         number: Any = int(value) if value == int(value) else value
