@@ -198,6 +198,8 @@ def test_stored_exam_is_used_without_data_folder(
         ),
         (Asking(options={"reference": "none"}, preset="paper"), ["reference=none instead of image"]),
         (Asking(prompts=Path("mine"), preset="paper"), ["prompts from mine"]),
+        (Asking(prompts="release:clone", preset="paper"), ["prompts from release:clone"]),
+        (Asking(prompts="release:clone", preset="release"), []),
     ],
 )
 def test_deviations_from_preset_are_listed(asking: Asking, expected: list[str]) -> None:

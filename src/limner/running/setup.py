@@ -24,7 +24,7 @@ from ..evidence.backends import Measuring, open_probe, open_probes
 from ..evidence.probe import OcrProbe, evidence_names
 from ..exams import ExamSource, Kind, preset_painter_args
 from ..exams.data_source import COLUMNS
-from ..exams.released import PREFIX, RELEASE, drawing_prompts, release_of
+from ..exams.released import PREFIX, RELEASE, drawing_prompts, release_folder, release_of
 from ..judges import Judge, make_variant, open_judge, setup_id, with_members
 from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, add_devices, open_painter, painter_args
@@ -257,7 +257,7 @@ def preset_deviations(exam_kind: str, asking: Asking) -> list[str]:
                 deviations.append(
                     f"{name}={value} instead of {kept[name]}" if name in kept else f"{name}={value} added"
                 )
-    if asking.prompts is not None:
+    if asking.prompts is not None and (asking.preset != RELEASE or release_folder(asking.prompts) is None):
         deviations.append(f"prompts from {asking.prompts}")
     return deviations
 
