@@ -86,10 +86,12 @@ def _printed_alone(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> B
     rows = [(label, numbers) for label in _values(questions, panel.tag or "", kind) if (numbers := printed(label))]
     if not rows:
         return None
-    names, values = tuple(plain_tag(label) for label, _ in rows), tuple(numbers for _, numbers in rows)
+    names = tuple(plain_tag(label) for label, _ in rows)
+    # A number of samples that the paper prints as a share is a whole number.
+    values = tuple(tuple(map(round, numbers)) if panel.show == "counts" else numbers for _, numbers in rows)
     parts, empty = tuple(part.title for part in panel.parts) or ("",), ("",) * len(rows)
     title = f"{_title(panel)}: the paper's numbers"
-    return BarPanel(title, names, empty, parts, values, tuple(map(sum, values)), panel.unit, panel.wide)
+    return BarPanel(title, names, empty, parts, values, (None,) * len(rows), panel.unit, panel.wide)
 
 
 def _title(panel: DataPanel) -> str:

@@ -59,10 +59,11 @@ def pearson(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
     total = weights.sum(axis=1)
     # Centred first, because squares of large numbers lose digits.
     x, y = (side - side.mean(axis=-1, keepdims=True) for side in (x, y))
-    mean_x, mean_y = _sums(weights, x) / total, _sums(weights, y) / total
-    both = _sums(weights, x * y) / total - mean_x * mean_y
-    spread_x = _sums(weights, x * x) / total - mean_x**2
-    spread_y = _sums(weights, y * y) / total - mean_y**2
+    with np.errstate(invalid="ignore"):  # A resample without any of the points has no coefficient.
+        mean_x, mean_y = _sums(weights, x) / total, _sums(weights, y) / total
+        both = _sums(weights, x * y) / total - mean_x * mean_y
+        spread_x = _sums(weights, x * x) / total - mean_x**2
+        spread_y = _sums(weights, y * y) / total - mean_y**2
     floors = [NEAR * np.maximum((side**2).max(axis=-1), NEAR) for side in (x, y)]
     defined = (spread_x > floors[0]) & (spread_y > floors[1])
     below = np.sqrt(np.where(defined, spread_x * spread_y, 1.0))
