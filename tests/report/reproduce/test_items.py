@@ -36,6 +36,7 @@ def test_docs_list_what_is_made_of_every_item(
         f"| {item.name} | {command(kind, item)} | {state(item, tmp_path / 'paper', page)} |" for item in items(kind)
     ]
     assert "| not made |" not in "\n".join(rows)
+    rows += [f"| {', '.join(names)} | – | {reason} |" for reason, names in unmade(kind).items()]
     text = PAGE.read_text("utf-8")
     start = f"<!-- items of {kind} -->\n"
     before, mark, rest = text.partition(start)
@@ -49,8 +50,17 @@ def test_docs_list_what_is_made_of_every_item(
 
 
 def items(kind: str) -> tuple[PaperItem, ...]:
-    """The items that can be reproduced; the page of `limner reproduce` says of the others why not."""
+    """The items that can be reproduced."""
     return tuple(item for item in paper_list(kind).items if not item.cannot)
+
+
+def unmade(kind: str) -> dict[str, list[str]]:
+    """The other items by the reason why they cannot."""
+    reasons: dict[str, list[str]] = {}
+    for item in paper_list(kind).items:
+        if item.cannot:
+            reasons.setdefault(item.cannot.partition(":")[0].partition(";")[0], []).append(item.name)
+    return reasons
 
 
 def command(kind: str, item: PaperItem) -> str:
