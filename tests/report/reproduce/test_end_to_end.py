@@ -172,6 +172,8 @@ def test_paper_is_reproduced_end_to_end(kind: str, shop: tuple[BilledImages, Exa
     for name in paper.filled:
         table = (folder / "tables" / f"{slug(name)}.html").read_text("utf-8")
         assert re.search(r"<tr><th scope=\"row\">|<th scope=\"col\">", table), name
+    named = re.findall(r"<dt>(.*?)</dt>|limner study new [^\n]*", section(page, "differences") + page)
+    assert not [name for name in named if "?" in name]
     assert "judge judging/judge instead of" in section(page, "differences")
     assert "drawn by drawing/one instead of" in section(page, "differences")
     links = set(re.findall(r"(?:src|href)=\"([^\"#]+)\"", page))

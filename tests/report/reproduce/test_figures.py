@@ -9,11 +9,13 @@ import pytest
 
 from limner import exams, run
 from limner.core.exam import Selection
+from limner.report.plots import find_plot
 from limner.report.reproduce import Reproduction, make_checklist
-from limner.report.reproduce.figures import shown_questions
+from limner.report.reproduce.figures import figures_of, shown_questions, why_not_made
 from limner.report.reproduce.request import PaperPlot, paper_list
 from limner.running.setup import Asking
 from limner.store import Store
+from tests.report.plots import made_up
 
 
 def exam(kind: str) -> Any:
@@ -58,6 +60,38 @@ def test_figure_of_drawings_is_priced_by_its_question_alone(store: Store) -> Non
     assert {"Figure 1", "Table 2"} <= set(step.items)
     only = make_checklist(Reproduction("sample/genexam", painters=("Nano Banana Pro",), items=("Figure 1",)), store)
     assert "--ids " in only.steps[0].command
+
+
+@pytest.mark.slow
+def test_figure_shows_no_other_strategies_of_its_painters(store: Store, tmp_path: Path) -> None:
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text(
+        "".join(f'{{"id": "{each.id}", "reply": "Paint it."}}\n' for each in exam("worldgenbench").questions)
+    )
+    paper = Asking(preset="paper", judges=("ocr",))
+    how: dict[str, Any] = {"painters": ["GPT-4o=control/text"], "store": store, "asking": paper}
+    options = {"planner": f"replay/{replies}"}
+    run("sample/worldgenbench", strategies=["direct", "rewrite"], strategy_options=options, **how)
+    checklist = make_checklist(
+        Reproduction("sample/worldgenbench", painters=tuple(how["painters"]), judges=("ocr",)), store
+    )
+    assert len({group.name for group in checklist.groups}) == 2
+    items = {each.wants.item.name: each for each in checklist.items}
+    for name in ("Figure 5", "Figure 7"):
+        (figure,) = figures_of(checklist, items[name])
+        assert figure.choice.loaded is not None
+        assert [group.name for group in figure.choice.loaded[1]] == ["GPT-4o"]
+        columns = find_plot(figure.plot.plot).frame("sample/worldgenbench", figure.choice).columns
+        assert [name for name in columns if name != "reference"] == ["GPT-4o"]
+
+
+def test_figure_of_people_needs_all_of_the_papers_metrics(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Reproduction("mmmg", items=("Figure 8",))
+    made_up.rated(store, painters=3, questions=12)
+    checklist = make_checklist(asked, store)
+    assert why_not_made(checklist, checklist.items[0]) is None
+    monkeypatch.setattr("limner.scoring.alignment.load_painter_metrics", lambda *_: [])
+    assert why_not_made(checklist, checklist.items[0]) == "it has no numbers of FID yet"
 
 
 @pytest.mark.slow

@@ -14,7 +14,8 @@ from limner.evidence.backends import Measuring
 from limner.painters import Painting, PaintRequest
 from limner.painters.diffusers.painter import DiffusersPainter
 from limner.painters.diffusers.text_encoding import SEPARATOR
-from limner.report.reproduce import Reproduction, make_checklist
+from limner.report.paper import build
+from limner.report.reproduce import Checklist, Reproduction, make_checklist
 from limner.report.reproduce.document import differences
 from limner.running.setup import Asking
 from limner.store import Store
@@ -54,6 +55,15 @@ def replies(tmp_path: Path) -> Path:
     return path
 
 
+def own_rows(checklist: Checklist, store: Store) -> list[str]:
+    """The strategies of the store's rows in Table 2."""
+    (item,) = checklist.items
+    assert item.wants.layout is not None
+    table = build(item.wants.layout, store, checklist.choice(item.wants, item.steps), checklist.exam)
+    mine = [row for sheet in table.flat for row in sheet.rows() if not row.published]
+    return [row.about["strategy"].partition("[")[0] for row in mine]
+
+
 def test_trained_row_needs_weights_and_is_drawn_the_whole_way(store: Store) -> None:
     (bare,) = make_checklist(asked(f"{ROW}={SPEC}"), store).steps
     assert "its weights must be trained first" in str(bare.step.cannot)
@@ -78,12 +88,16 @@ def test_trained_row_is_recognised_only_if_it_was_made_so(tmp_path: Path, store:
     assert "must be trained first" in str(before.steps[0].step.cannot)
     assert before.groups_of(before.steps[0]) == []
     assert differences(before) == {}
+    # The table leaves out what has the row's name, but was drawn from the bare prompt.
+    assert before.notes == (f"left out: {ROW}: not drawn as the paper's row of this name",)
+    assert own_rows(before, store) == []
 
     options = {"send": "trained", "style": "r1", "planner": planner}
     run("sample/mmmg", strategies=["reason"], strategy_options=options, **words)
     checklist = make_checklist(asked(ROW, **how), store)
     (step,) = checklist.steps
     assert (step.step.cannot, step.to_do) == (None, 0)
+    assert own_rows(checklist, store) == ["reason"]
     assert [group.strategy.partition("[")[0] for group in checklist.groups_of(step)] == ["reason"]
     (made,) = differences(checklist).values()
     assert f"planner {planner} instead of {PLANNER}" in made

@@ -14,7 +14,7 @@ from ...scoring import Comparable, comparable
 from ...scoring.compare import AgreementNumber
 from ...scoring.compare import judges as compare_judges
 from ...scoring.deviations import row_names
-from ...scoring.groups import checked_on, find_groups
+from ...scoring.groups import checked_on
 from ..paper.holdings import published_score
 from .rows import NAMES, NamedRows, named_rows
 from .source import OVERALL, PlotChoice, main_score, quantities, with_controls
@@ -267,7 +267,7 @@ def by_judge(exam: str, choice: PlotChoice) -> Grid:
     Raises:
         UsageError: Fewer than two evaluators have marked, or they have no question in common.
     """
-    kind, groups = find_groups(exam, store=choice.store, reading=choice.reading, **choice.which)
+    kind, groups = choice.groups(exam)
     judges = sorted({group.evaluator.name for group in groups})
     if len(judges) < 2:
         problem = f"only {judges[0]} has marked" if judges else "nothing is marked yet"

@@ -221,12 +221,13 @@ class AlignmentPanel:
 
 @dataclass(frozen=True)
 class AlignmentPanels:
-    """The panels of all evaluators that are compared with people."""
+    """The panels of all evaluators that are compared with people, and the names of the paper's that lack numbers."""
 
     panels: tuple[AlignmentPanel, ...]
     measure: str
     asked: str
     caption: str
+    lacking: tuple[str, ...] = ()
 
 
 def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
@@ -255,7 +256,9 @@ def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
         parts.append("[low, high]: 95% interval over painters")
     if printed:
         parts.append(f"paper: {printed[0]['source']}")
-    return AlignmentPanels(made, measure, f"people: {aligned[0].asked}", " · ".join(parts))
+    known = {panel.published[0] for panel in made if panel.published}
+    lacking = tuple(row["name"] for row in printed if row["name"] not in known)
+    return AlignmentPanels(made, measure, f"people: {aligned[0].asked}", " · ".join(parts), lacking)
 
 
 def _panel(aligned: Alignment, measure: str, printed: Sequence[dict[str, str]]) -> AlignmentPanel:

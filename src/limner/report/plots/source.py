@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from ...core.errors import StoreError, UsageError
 from ...core.plot_data import Grid, PlotSource, Quantity, plain_tag, score_with_scale
 from ...core.protocol import Score
 from ...exams import each
-from ...scoring import MET, Comparable, Cut, comparables
+from ...scoring import MET, Comparable, Cut, Group, comparables
 from ...scoring.comparable import within
 from ...scoring.deviations import row_names
 from ...scoring.groups import checked_on, find_groups
@@ -42,6 +42,8 @@ class PlotChoice:
         by: The tag of the categories; by default the first by which the exam's paper breaks its scores down.
         question: For a plot of drawings, the question; by default the first that all painters have.
         data: For a plot of the data set, the exam's data folder; by default the store.
+        loaded: The exam's kind and the groups of drawings to show, if they are loaded already; by default those of the
+            store that `which` selects.
         study: For a comparison with people, the only study whose people count; by default all.
     """
 
@@ -59,12 +61,19 @@ class PlotChoice:
     question: str | None = None
     data: Path | None = None
     study: str | None = None
+    loaded: tuple[exams.Kind[Any], Sequence[Group]] | None = field(default=None, repr=False)
 
     @property
     def which(self) -> dict[str, Any]:
         """The filters of drawings and marks, for `limner.api.groups`."""
         names = ("painters", "without", "judges", "variant", "options", "wording")
         return {name: getattr(self, name) for name in names}
+
+    def groups(self, exam: str) -> tuple[exams.Kind[Any], list[Group]]:
+        """Return the exam's kind and the chosen groups of drawings."""
+        if self.loaded is not None:
+            return self.loaded[0], list(self.loaded[1])
+        return find_groups(exam, store=self.store, reading=self.reading, **self.which)
 
 
 @dataclass(frozen=True)
@@ -183,7 +192,7 @@ def load_source(exam: str, choice: PlotChoice) -> StoreSource:
     Raises:
         UsageError: Nothing is marked, several judges have marked and none is named, or there is no such score.
     """
-    kind, groups = find_groups(exam, store=choice.store, reading=choice.reading, **choice.which)
+    kind, groups = choice.groups(exam)
     if not groups:
         raise UsageError(f"{exam}: nothing is marked yet; `limner run` draws and marks")
     sides = comparables(groups, kind.protocol, checked_on(choice.on))

@@ -23,7 +23,7 @@ from ...scoring.deviations import drawn_elsewhere
 from ...scoring.entries import evaluators_of
 from ...scoring.groups import find_groups, stored_exam
 from ...store import Store
-from ...store.records import load_drawings
+from ...store.records import Drawing, load_drawings
 from ...store.store import hide_password
 from ..paper import Layout, TableChoice, build
 from ..paper.holdings import plain_name
@@ -94,6 +94,7 @@ class Checklist:
         cite: The paper's citation.
         steps: The steps in order, including those that cannot be run.
         groups: The marked drawings in the store.
+        opened: The kind of the stored exam, with which they were read; None without them.
         evaluators: Their evaluators.
         planner: The maker of the plans.
         notes: Notes for the user.
@@ -111,6 +112,7 @@ class Checklist:
     finder: RowFinder
     notes: tuple[str, ...] = ()
     there: bool = False
+    opened: exams.Kind[Any] | None = None
 
     @property
     def exam(self) -> Exam[Any] | None:
@@ -172,6 +174,10 @@ class Checklist:
             and group.judge in step.judges
         ]
 
+    def refused(self, group: Group) -> bool:
+        """Return whether a group has the name of a row of the paper, but was drawn in another way."""
+        return not drawn_elsewhere(group) and self.finder.misnamed(_stored_painter(group.entries[0].drawing))
+
     def covered(self, step: StepState) -> float:
         """Return the share of the step's questions for which its row has a score."""
         groups = self.groups_of(step)
@@ -182,7 +188,7 @@ class Checklist:
 
     def choice(self, wants: ItemRequest, steps: Mapping[RequestedCell, StepState], **how: Any) -> TableChoice:
         """Return the choice for a table: the store's rows that its judges marked."""
-        which: dict[str, Any] = {"selection": self.asked.selection}
+        which: dict[str, Any] = {"selection": self.asked.selection, "wanted": lambda group: not self.refused(group)}
         layout = wants.layout
         if layout is not None and layout.rows == "painters" and not _by_judge(wants):
             names = {judge for step in steps.values() for judge in step.judges}
@@ -216,9 +222,9 @@ def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -
     exam = _selected(asked, loaded[1]) if loaded else None
     wanted = [_steps(each, finder, exam) for each in wants]
     states = _states(wants, wanted, planner)
-    groups: list[Group] = []
+    opened, groups = None, list[Group]()
     if stored and counted:
-        groups = find_groups(asked.name, store=store, reading=reading, selection=asked.selection)[1]
+        opened, groups = find_groups(asked.name, store=store, reading=reading, selection=asked.selection)
     evaluators = evaluators_of(store, asked.name) if stored else []
     cite = next((each.layout.paper.cite for each in wants if each.layout), kind)
     notes = [f"{why}; without the questions, calls and prices are unknown"] if why else []
@@ -227,12 +233,15 @@ def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -
     steps = [each for each in states.values() if not each.step.questions or make_step(each.step.row).key not in states]
     checklist = Checklist(
         asked, listing, cite, reading, (), tuple(steps), tuple(groups), tuple(evaluators), planner, finder,
-        tuple(notes), stored,
+        tuple(notes), stored, opened,
     )  # fmt: skip
+    if refused := {group.entries[0].drawing.painter for group in groups if checklist.refused(group)}:
+        words = f"left out: {', '.join(sorted(refused))}: not drawn as the paper's row of this name"
+        checklist = replace(checklist, notes=(*notes, words))
     items = []
     for each, needed in zip(wants, wanted, strict=True) if counted else ():
         mine = {key: states[step.key] for key, step in needed.items()}
-        item = ItemState(each, None, mine, tuple(_by_hand(each, asked, mine.values())))
+        item = ItemState(each, None, mine, tuple(_by_hand(each, asked, finder, mine.values())))
         items.append(_counted(checklist, item, store))
     return replace(checklist, items=tuple(items))
 
@@ -255,13 +264,13 @@ def _there(asked: Reproduction, store: Store) -> bool:
 
 
 def _stored_painters(asked: Reproduction, store: Store) -> list[StoredPainter]:
-    painters = {
-        (drawing.label, drawing.spec, drawing.strategy): StoredPainter(
-            drawing.painter, drawing.spec, drawing.strategy, drawing.options
-        )
-        for drawing in load_drawings(store, asked.name)
-    }
+    drawings = load_drawings(store, asked.name)
+    painters = {(each.label, each.spec, each.strategy): _stored_painter(each) for each in drawings}
     return [painters[key] for key in sorted(painters)]
+
+
+def _stored_painter(drawing: Drawing) -> StoredPainter:
+    return StoredPainter(drawing.painter, drawing.spec, drawing.strategy, drawing.options)
 
 
 def _selected(asked: Reproduction, exam: Exam[Any]) -> Exam[Any]:
@@ -344,12 +353,12 @@ def _by_judge(wants: ItemRequest) -> bool:
     return wants.layout is not None and any(part.values == JUDGES for part in wants.layout.columns)
 
 
-def _by_hand(wants: ItemRequest, asked: Reproduction, steps: Iterable[StepState]) -> list[str]:
+def _by_hand(wants: ItemRequest, asked: Reproduction, finder: RowFinder, steps: Iterable[StepState]) -> list[str]:
     item = wants.item
     commands = [word.format(exam=asked.exam, store=asked.store) for word in item.by_hand]
     if item.people is not None:
         words = ["limner", "study", "new", item.people, "--exam", asked.exam, "--design", item.people]
-        names = dict.fromkeys(step.label for step in steps if step.label) if item.rows else ()
+        names = dict.fromkeys(finder.plain_label(step.label) for step in steps if step.label) if item.rows else ()
         words += [word for name in names for word in ("--painter", name)]
         commands.append(shlex.join([*words, "--store", asked.store]))
     return commands

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from ...core.errors import LimnerError
 from ...core.exam import Exam
 from ...exams import paper
 from ..plots import PlotChoice, find_plot
+from ..plots.multiples import AlignmentPanels
 from ..tables.model import MISSING, Table, simple_table
 from .request import PaperItem, PaperPlot
 
@@ -37,7 +38,8 @@ class Figure:
     def key(self) -> tuple[Any, ...]:
         """A key that equal plots share."""
         choice = self.choice
-        return (self.plot.plot, choice.by, choice.score, *choice.judges, "", *choice.painters, choice.question)
+        rows = [(group.name, group.evaluator.id) for group in choice.loaded[1]] if choice.loaded else []
+        return (self.plot.plot, choice.by, choice.score, choice.question, *sorted(rows))
 
 
 def shown_questions(item: PaperItem, exam: Exam[Any]) -> tuple[str, ...]:
@@ -94,7 +96,9 @@ def why_not_made(checklist: Checklist, item: ItemState) -> str | None:
         for figure in figures:
             if not checklist.there and figure.plot.plot != DATA:
                 return "the store has no drawings yet"
-            find_plot(figure.plot.plot).frame(checklist.asked.exam, figure.choice)
+            frame = find_plot(figure.plot.plot).frame(checklist.asked.exam, figure.choice)
+            if isinstance(frame, AlignmentPanels) and frame.lacking:
+                return f"it has no numbers of {', '.join(frame.lacking)} yet"
     except LimnerError as error:
         return str(error)
     return None
@@ -103,12 +107,10 @@ def why_not_made(checklist: Checklist, item: ItemState) -> str | None:
 def _choice(checklist: Checklist, item: ItemState, plot: PaperPlot, question: str | None = None) -> PlotChoice:
     """Return the choice of a figure's rows under the paper's judge, if the store has them."""
     groups = [group for step in item.steps.values() for group in checklist.groups_of(step)]
-    judges: Sequence[str] = ()
-    if not find_plot(plot.plot).compared and groups:
-        judges = (groups[0].evaluator.id,)
-        groups = [group for group in groups if group.evaluator.id == judges[0]]
-    painters = tuple(dict.fromkeys(group.painter for group in groups))
+    rows = list({(group.name, group.evaluator.id): group for group in groups}.values())
+    if not find_plot(plot.plot).compared:
+        rows = [group for group in rows if group.evaluator.id == rows[0].evaluator.id]
+    loaded = (checklist.opened, rows) if rows and checklist.opened and plot.plot not in (DATA, PEOPLE) else None
     data = checklist.asked.data if plot.plot == DATA and not checklist.there else None
-    named = painters if item.wants.wants and plot.plot not in (DATA, PEOPLE) else ()
     store = checklist.planner.store if checklist.there else checklist.asked.store
-    return PlotChoice(store, tuple(judges), checklist.reading, plot.score, named, plot.by, question=question, data=data)
+    return PlotChoice(store, (), checklist.reading, plot.score, by=plot.by, question=question, data=data, loaded=loaded)

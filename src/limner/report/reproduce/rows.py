@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...core import catalogue
 from ...core.errors import UsageError
-from ...core.evaluator import name_and_spec
+from ...core.evaluator import name_and_spec, without_options
 from ...core.settings import Settings
 from ...painters import PAINTERS
 from ..paper.holdings import plain_name
@@ -93,9 +93,7 @@ class RowFinder:
         row = self.listing.rows.get(name, PaperRow())
         model = row.model or name
         given = self.given.get(plain_name(name)) or self.given.get(plain_name(model))
-        minds = row.strategy_options | {
-            role: self.helpers[role] for role in row.strategy_options if role in self.helpers
-        }
+        minds = self._minds(row)
         how: dict[str, Any] = {
             "strategy": row.strategy,
             "strategy_options": minds,
@@ -109,7 +107,8 @@ class RowFinder:
         helper = helper or self._marker(how["preset"])
         if row.model == "":
             return WantedRow(name, cannot=helper, **how)
-        if row.requires and given is None and (made := self._made(name, row, minds)) is not None:
+        made = next((painter for painter in self.stored if row.requires and self._made_so(name, row, painter)), None)
+        if made is not None and given is None:
             how["painter_args"] = dict(made.options)
             return WantedRow(name, f"{made.name}={made.spec}", made.spec, cannot=helper, **how)
         spec = given or self._spec(model)
@@ -132,6 +131,16 @@ class RowFinder:
         names = sorted(painter.name for painter in self.stored if painter.spec == spec)
         word = spec if spec in names or not names else f"{names[0]}={spec}"
         return WantedRow(name, word, spec, cannot=self._lacking(name, spec) or helper, **how)
+
+    def plain_label(self, label: str) -> str:
+        """Return a painter's label without options, unless the store has the painter with others too."""
+        name = without_options(label)
+        ways = [painter.options for painter in self.stored if painter.name == name]
+        return name if all(options == ways[0] for options in ways) else label
+
+    def _minds(self, row: PaperRow) -> dict[str, str]:
+        """Return a row's strategy options, with the user's models in place of the paper's."""
+        return {role: self.helpers.get(role, value) for role, value in row.strategy_options.items()}
 
     def usual(self, name: str) -> str | None:
         """Return the catalogue's painter for a row, even if the user replaces it."""
@@ -156,15 +165,17 @@ class RowFinder:
             return judge
         return judge.model_copy(update={"cannot": self._gone(judge.judge, f"replace it with --judge '{name}=SPEC'")})
 
-    def _made(self, name: str, row: PaperRow, options: Mapping[str, str]) -> StoredPainter | None:
-        """Return the stored painter of the row's name that drew with its strategy and all of its options."""
-        strategy = f"{row.strategy}[{','.join(f'{key}={value}' for key, value in sorted(options.items()))}]"
-        for painter in self.stored:
-            if (plain_name(painter.name), painter.strategy) == (plain_name(name), strategy):
-                kept = row.painter_args.items() <= painter.options.items()
-                if kept and row.requires.keys() <= painter.options.keys():
-                    return painter
-        return None
+    def misnamed(self, painter: StoredPainter) -> bool:
+        """Return whether a painter has the name of a row with a strategy or trained weights, but drew without."""
+        rows = [(name, row) for name, row in self.listing.rows.items() if plain_name(name) == plain_name(painter.name)]
+        return any((row.strategy or row.requires) and not self._made_so(name, row, painter) for name, row in rows)
+
+    def _made_so(self, name: str, row: PaperRow, painter: StoredPainter) -> bool:
+        """Return whether a stored painter has a row's name and drew with its strategy and all of its options."""
+        minds = self._minds(row).items()
+        strategy = f"{row.strategy}[{','.join(f'{key}={value}' for key, value in sorted(minds))}]"
+        kept = row.painter_args.items() <= painter.options.items() and row.requires.keys() <= painter.options.keys()
+        return kept and (plain_name(painter.name), painter.strategy) == (plain_name(name), strategy)
 
     def _required(self, row: PaperRow) -> str | None:
         """Return why a row cannot be drawn without an option that only the user can name; None if it is named."""
@@ -253,7 +264,7 @@ def _painter_option(name: str, spec: str = "SPEC") -> str:
 def _slug(name: str) -> str:
     """Return a name that is valid in commands and has the same `plain_name` as the paper's.
 
-    >>> _slug("BAGEL (thinking)")
-    'BAGEL-thinking'
+    >>> _slug("FLUX.1-[dev] (recaption)")
+    'FLUX.1-dev-recaption'
     """
-    return re.sub(r"[^\w.:+-]+", "-", name).strip("-")
+    return re.sub(r"[^\w.:+]+", "-", name).strip("-")
