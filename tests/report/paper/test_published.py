@@ -16,8 +16,10 @@ from limner.report.paper.schema import Layout, specs
 from limner.report.tables.render import csv as csv_format
 from limner.report.tables.render import text
 from tests.needs import shared
-from tests.report.tables.shipped import LAYOUTS
+from tests.report.tables.shipped import DECLARED
+from tests.report.tables.shipped import LAYOUTS as OF_FIVE
 
+LAYOUTS = OF_FIVE | DECLARED
 KEYS = list(LAYOUTS)
 LEFT_OUT = {
     ("mmmg", "Introduction"),  # counts in running text
@@ -70,6 +72,11 @@ fepbench:table5|Physics & Materials / single|250 9.40 11.75 19.57 40.72 2.15 4.7
 aibench:table3|Original Image|– 82.65 57.98 79.57 79.13 51.11 70.09
 aibench:table3|Qwen-Image-2512|27 32.27 29.11 39.95 56.39 56.45 42.83
 aibench:table4|Wan2.6 w/ Edit|75.70 61.80 72.81 82.02 54.21 69.31 –
+wise:leaderboard|GPT-Image-1.5|0.8900 0.6917 0.8833 0.8000 0.7583 0.7750 0.8250
+corebench:leaderboard|GPT-Image-1.5|87.0 83.4 76.9 94.7 85.5 62.2 67.0 72.2 90.8 83.9 84.5 77.5 59.0 74.6 78.2
+risebench:leaderboard|BAGEL|3.5 4.4 14.0 0.0 5.8 36.4 58.7 72.0
+risebench:before|BAGEL|2.4 5.6 14.0 1.2 6.1 36.5 53.5 73.0
+grade:leaderboard|FLUX.2 dev|11.3 17.6 49.6 0.2
 aibench:tableA1|SVG Based Qwen-Image-2512|4.24 2.69 4.53 6.54 43.02 12.20 –
 """  # noqa: E501
 
