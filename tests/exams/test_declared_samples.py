@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 
@@ -11,6 +12,7 @@ from tools.samples.declared import EDITS, WHOLE, key_lines, pictures
 
 from limner.exams import EXAMS, SHIPPED, kind, read, resolve
 from limner.exams.key import key_folder
+from limner.exams.paper import rows
 from tests.cli.invoke import limner
 
 DECLARED = [name for name in EXAMS.own() if name not in SHIPPED]
@@ -61,3 +63,25 @@ def test_controls_have_their_known_scores(name: str, tmp_path: object, monkeypat
     values = {each["painter"].removeprefix("control/"): each["scores"][main]["value"] for each in found}
     assert (values["reference"], values["blank"]) == (100, 0)
     assert 0 <= values["unchanged"] < 100
+
+
+def test_tag_called_dimension_is_broken_down_by_its_values(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exams have dimensions of their own, which a breakdown by this word shows otherwise."""
+    monkeypatch.chdir(str(tmp_path))
+    for exam in ("corebench", "krisbench"):
+        limner("run", f"sample/{exam}", "--painter", "control/reference", "--judge", "key")
+        (found,) = limner("scores", f"sample/{exam}", "--by", "dimension", "--format", "json").json()
+        wanted = {question.tags["dimension"] for question in read(resolve(f"sample/{exam}")).questions}
+        assert found["by"]["dimension"].keys() == wanted
+        assert "by dimension" in limner("scores", f"sample/{exam}", "--by", "dimension").out
+
+
+@each_exam
+def test_table_shows_published_figures_and_sample(name: str, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(str(tmp_path))
+    limner("run", f"sample/{name}", "--painter", "control/reference", "--judge", "key")
+    lines = limner("table", f"{name}:leaderboard", "--format", "csv").out.splitlines()
+    sources = [line["source"] for line in csv.DictReader(lines)]
+    newest = rows(name)[0]["table"]
+    assert sources.count("published") == len({row["model"] for row in rows(name) if row["table"] == newest})
+    assert sources[-1] == "store"

@@ -23,7 +23,17 @@ def shipped(name: str) -> StudyDesign:
 
 
 def test_six_designs_are_shipped() -> None:
-    assert {name: kind.name for kind in exams.each() for name in designs(kind)} == DESIGNS
+    shipped = [(name, kind.name) for kind in exams.each() for name in designs(kind)]
+    assert {name: exam for name, exam in shipped if name != "criteria"} == DESIGNS
+    assert [exam for name, exam in shipped if name == "criteria"] == [kind.name for kind in exams.each()]
+
+
+def test_general_design_asks_every_criterion(store: Store) -> None:
+    fill(store, "genexam")
+    make(store, "criteria")
+    study = open_study(store, "pilot")
+    asked = study.kind.protocol.criteria(study.question(study.items[1]))
+    assert [one.name for one in study.item_form(1)] == [each.id for each in asked]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -356,8 +356,17 @@ def _cost(group: Group) -> float | None:
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
+DIMENSION = "dimension"
+"""A word in place of a tag: by the exam's own dimensions, unless questions have a tag of this name."""
+
+
+def has_dimensions(tag: str, values: Collection[str], protocol: Protocol[Any]) -> bool:
+    """Return whether the values of a breakdown are the exam's own dimensions instead of values of a tag."""
+    return tag == DIMENSION and {*values} <= {*protocol.dimensions}
+
+
 def _breakdown(entries: Sequence[Entry], protocol: Protocol[Any], tag: str) -> dict[str, Numbers]:
-    if tag == "dimension":
+    if tag == DIMENSION and not any(DIMENSION in entry.question.tags for entry in entries):
         whole = numbers(entries, protocol)
         ends = {name: {name: whole.bounds[name]} if name in whole.bounds else {} for name in protocol.dimensions}
         return {name: Numbers(whole.scores[name].n, {name: whole.scores[name]}, own) for name, own in ends.items()}

@@ -199,13 +199,14 @@ class StudyDesign(StrictModel):
         return self
 
 
+GENERAL = Path(__file__).with_name("criteria.toml")
+"""The design that every exam has."""
+
+
 def designs(kind: Kind[Any]) -> dict[str, Path]:
-    """Return the designs that an exam ships, by name."""
-    return (
-        {file.stem: file for file in sorted(kind.studies.glob("*.toml"), key=lambda path: path.stem)}
-        if kind.studies
-        else {}
-    )
+    """Return the designs that an exam ships, by name, and the general one last."""
+    own = sorted(kind.studies.glob("*.toml"), key=lambda path: path.stem) if kind.studies else []
+    return {file.stem: file for file in (*own, GENERAL)}
 
 
 def find_design(word: str, kind: Kind[Any]) -> StudyDesign:
@@ -221,6 +222,6 @@ def find_design(word: str, kind: Kind[Any]) -> StudyDesign:
     if word not in shipped:
         other = next((exam_kind.name for exam_kind in each() if word in designs(exam_kind)), None)
         hint = f"; it is a design of {other}" if other else ""
-        names = ", ".join(shipped) or "none"
+        names = ", ".join(shipped)
         raise UsageError(f"{kind.name} has no design {word!r}{hint}; available: {names}, or a FILE.toml of your own")
     return read_model(shipped[word], StudyDesign)

@@ -10,6 +10,7 @@ from ...core.evaluator import group_by_evaluator
 from ...core.protocol import Protocol, Score
 from ...exams import kind
 from ...scoring import FLAGGED, Numbers, Standing, columns
+from ...scoring.standings import has_dimensions
 from ...scoring.stats import MIN_CLUSTERS, Interval
 from .model import MISSING, Cell, Cells, Table, nothing_marked, score_cell, simple_table
 
@@ -182,10 +183,10 @@ def _words(value: Any) -> str:
 
 
 def _matrix(rows: Sequence[Standing], tag: str, protocol: Protocol[Any], score: Score) -> Table:
-    """Return a table of categories by painters: one score, or with the tag ``dimension`` each dimension's own."""
-    dimension = tag == "dimension"
+    """Return a table of categories by painters: one score, or each of the exam's own dimensions."""
     digits = {each.name: each.digits for each in columns(protocol)}
     categories = dict.fromkeys(category for row in rows for category in row.by.get(tag, {}))
+    dimension = has_dimensions(tag, categories, protocol)
     body: list[Cells] = []
     for category in categories:
         views, name = [row.by.get(tag, {}).get(category) for row in rows], category if dimension else score.name
@@ -201,7 +202,7 @@ def _matrix(rows: Sequence[Standing], tag: str, protocol: Protocol[Any], score: 
 
 
 def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any], scores: Sequence[Score]) -> Table:
-    dimension = tag == "dimension"
+    dimension = has_dimensions(tag, standing.by[tag], protocol)
     abstains = bool(standing.all.bounds) and not dimension
     names = [] if dimension else [score.name for score in scores]
     digits = {score.name: score.digits for score in columns(protocol)}
