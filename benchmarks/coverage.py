@@ -21,7 +21,7 @@ SEED = 16
 EXAMS = 2000
 REST = 400
 """Drawings without people's marks."""
-MARKED = (50, 100, 200)
+MARKED = (50, 200)
 PREVALENCE = (0.5, 0.9)
 RATERS, SLIPS = (1, 3, 5), 0.08
 SENSITIVITY, SPECIFICITY = 0.9, 0.8

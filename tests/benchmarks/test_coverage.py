@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_at_least_93_percent_of_intervals_contain_true_value(case: Case) -> None:
-    """Over the six studies of a sort together: 1,200 intervals, of which chance may take one point."""
+    """Over the four studies of a sort together: 800 intervals, of which chance may take one point."""
     shares = [covered(case, n, share, EXAMS)[0] for n in MARKED for share in PREVALENCE]
     assert sum(shares) / len(shares) >= LEAST + 0.01
     assert min(shares) >= LEAST - 0.045
