@@ -106,9 +106,10 @@ def _false_alarms(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
 
 
 def consistency(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> dict[str, Any]:
-    """Return the exam's scores of its own references, broken down by the first tag of its paper."""
-    tag = protocol.breakdowns[0] if protocol.breakdowns else ""
-    names = list(protocol.consistency) or [score.name for score in protocol.scored if score.main]
+    """Return the exam's scores of its own references, by the first tag of its paper if that reports them."""
+    least = dict(protocol.consistency)
+    tag = protocol.breakdowns[0] if least and protocol.breakdowns else ""
+    names = list(least) or [score.name for score in protocol.scored if score.main]
     by: dict[str, dict[str, list[float]]] = {}
     for trial in marked:
         if trial.trial.kind != CLEAN or trial.repeat or not trial.marks:
@@ -122,7 +123,6 @@ def consistency(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> dict[
     for word in protocol.in_order(tag, by):
         means = {name: sum(given) / len(given) for name, given in by[word].items()}
         rows.append({"value": word, "n": max(map(len, by[word].values()), default=0), "scores": means})
-    least = dict(protocol.consistency)
     reached = None
     if least and rows:
         reached = all(row["scores"].get(name, -1.0) > bound for row in rows for name, bound in least.items())

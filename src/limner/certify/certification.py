@@ -117,7 +117,7 @@ class Rewatch:
         first: The number of the first new repeat.
     """
 
-    found: JudgeExam
+    opened: JudgeExam
     baseline: CertificateRow
     predecessor: str | None
     session: int
@@ -125,12 +125,12 @@ class Rewatch:
 
     def estimate(self, retry_failed: bool) -> Estimate:
         """Return the cost of asking everything; the test may end earlier."""
-        steps = gold_steps(self.baseline.body["gold"], _by_id(self.found.exam), self.first)
-        return self.found.examination.estimate(steps, settings.load(), retry_failed)
+        steps = gold_steps(self.baseline.body["gold"], _by_id(self.opened.exam), self.first)
+        return self.opened.examination.estimate(steps, settings.load(), retry_failed)
 
     def ask(self, watch: Callable[[Progress], None] = lambda _: None, **how: Any) -> tuple[CertificateRow, Progress]:
         """Ask about the gold set again, and store and return the outcome."""
-        opened, gold = self.found, self.baseline.body["gold"]
+        opened, gold = self.opened, self.baseline.body["gold"]
         body, _done, progress = ask_again(opened.examination, gold, _by_id(opened.exam), self.first, watch, **how)
         about: dict[str, Any] = {
             "kind": DRIFT,
@@ -176,7 +176,7 @@ class ProofRun:
         every_fault: Whether to ask about every corruption, even if the first ones killed all criteria.
     """
 
-    found: JudgeExam
+    opened: JudgeExam
     trials: tuple[ProofTrials, ...]
     every_fault: bool = False
 
@@ -189,7 +189,7 @@ class ProofRun:
     def estimate(self, settings: Settings, retry_failed: bool = False) -> Estimate:
         """Return the cost of all steps; it may turn out lower, as unneeded corruptions are not asked about."""
         first, rest = self.steps()
-        return self.found.examination.estimate([*first, *rest], settings, retry_failed)
+        return self.opened.examination.estimate([*first, *rest], settings, retry_failed)
 
     def prove(
         self,
@@ -201,10 +201,10 @@ class ProofRun:
     ) -> tuple[RubricProof, list[Progress]]:
         """Ask the steps and return the proof with the progress of each part; call it again to resume."""
         first, _ = self.steps()
-        ask = self.found.examination.ask
+        ask = self.opened.examination.ask
         done, progress = ask(first, budget=budget, watch=watch, **how)
         parts, marked = [progress], _marked(done)
-        needed = unkilled(marked, self.found.protocol)
+        needed = unkilled(marked, self.opened.protocol)
         rest = [of_question for of_question in self.trials if self.every_fault or of_question.question.id in needed]
         more = self._steps([trial for of_question in rest for trial in of_question.rest])
         if more:
@@ -213,16 +213,16 @@ class ProofRun:
             parts.append(progress)
             marked += _marked(done)
         questions = [of_question.question for of_question in self.trials]
-        return make_proof(marked, questions, self.found.protocol, words), parts
+        return make_proof(marked, questions, self.opened.protocol, words), parts
 
     def impossible(self) -> list[dict[str, Any]]:
         """Return the pictures that could not be made, with the reason and the number of questions."""
         counted = Counter((what, why) for of_question in self.trials for what, why in of_question.impossible.items())
         return [{"picture": what, "why": why, "questions": count} for (what, why), count in counted.items()]
 
-    def told(self, proof: RubricProof, seed: int) -> dict[str, Any]:
+    def describe(self, proof: RubricProof, seed: int) -> dict[str, Any]:
         """Return the proof as plain JSON, with the judge, the questions and the pictures that could not be made."""
-        opened = self.found
+        opened = self.opened
         certificate = newest_certificates(opened.store, opened.exam.name).get(opened.setup)
         marked = proof.marked
         costs = [trial.cost for trial in marked]
@@ -241,7 +241,7 @@ class ProofRun:
         }
 
     def _steps(self, trials: Sequence[Trial]) -> list[Step]:
-        return self.found.examination.steps(trials)
+        return self.opened.examination.steps(trials)
 
 
 def open_proof(opened: JudgeExam, seed: int = 0, every_fault: bool = False) -> ProofRun:

@@ -130,19 +130,19 @@ def _carry_out(run: ProofRun, store: Store, form: str, given: dict[str, Any]) ->
     from ..report.tables.render import show
 
     how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
-    lints = lint_exam(run.found.exam, run.found.protocol)
+    lints = lint_exam(run.opened.exam, run.opened.protocol)
 
     def words(question: str, criterion: Criterion) -> list[tuple[str, str]]:
         return [*criterion_faults(criterion.text), *lints.get((question, criterion.id), ())]
 
     with running.show_progress() as watch:
         proof, progress = run.prove(words, watch=watch, **how)
-    body = run.told(proof, given["seed"])
+    body = run.describe(proof, given["seed"])
     show(form, lambda: proof_tables(body), body=lambda: body)
     if given["output"] is not None:
         from ..report.site.single_page import proof_page
 
-        _write(given["output"], proof_page(body, proof, run.found.protocol, store.blobs))
+        _write(given["output"], proof_page(body, proof, run.opened.protocol, store.blobs))
     return progress
 
 

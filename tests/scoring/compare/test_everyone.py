@@ -210,3 +210,5 @@ def test_comparison_is_limited_to_study_and_named_judges(studied: Studied) -> No
         compare.judges("sample/genexam", store=store, study="none")
     with pytest.raises(UsageError, match="no judge 'nobody'"):
         compare.judges("sample/genexam", store=store, judges=["nobody"])
+    with pytest.raises(UsageError, match=f"--judge people/nobody: choose from people/{STUDY}"):
+        compare.judges("sample/genexam", store=store, judges=["people/nobody"])

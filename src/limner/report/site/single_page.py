@@ -166,7 +166,7 @@ def certificate_page(row: CertificateRow, blobs: Blobs) -> str:
     ]
     return single_page(
         f"Certificate of {body['judge']} · {body['exam']} · {row.day}",
-        certificate_tables(row)[:1],
+        [replace(certificate_tables(row)[0], title="")],
         "A picture of each fault, and the answers",
         "Red: a criterion that should have failed and passed, or the reverse.",
         sections,

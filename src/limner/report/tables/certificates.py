@@ -63,7 +63,7 @@ def power_table(tests: Sequence[Detectable]) -> Table:
         f"simulated on these pictures, with judges that have the fault and answer {TYPICAL_NOISE:.0%} of criteria "
         "wrongly; found with a probability of 80%",
         "more questions: to find a lean of 10 points, 20% obedience, 30% wrong or changed answers, 20% yes unseen",
-        "--quick marks about 200 times; --questions N changes the size",
+        "add --quick, which asks about 200 times, or --questions N to see what another size would find",
     ]
     heads = ["test", "flagged if the judge", "answers", "finds", "more questions"]
     return simple_table("what this examination would find", heads, rows, notes, prose=("flagged if the judge",))
@@ -119,7 +119,8 @@ def fact_table(body: Mapping[str, Any]) -> Table:
     for row in consistency["rows"]:
         if row["scores"]:
             scores = ", ".join(f"{name} {value:.3g}" for name, value in row["scores"].items())
-            rows.append([f"references of {consistency['tag']} {row['value']} (n={row['n']})", scores])
+            which = f" of {consistency['tag']} {row['value']}" if consistency["tag"] else ""
+            rows.append([f"references{which} (n={row['n']})", scores])
     if not any(row["scores"] for row in consistency["rows"]):
         rows.append(["scores of the references", "none: it decides too few criteria"])
     notes = []

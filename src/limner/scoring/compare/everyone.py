@@ -110,6 +110,10 @@ def wanted_evaluators(
         UsageError: There is no evaluator of some name.
     """
     people = people_names(evaluators)
+    if unknown := [word for word in judges if word.startswith(PEOPLE_PREFIX) and word not in people]:
+        raise UsageError(
+            f"--judge {unknown[0]}: choose from {', '.join(sorted(people)) or 'judges: nobody has answered'}"
+        )
     words = tuple(word for word in judges if word not in people)
     named = EvaluatorFilter(words, kinds=(*SHOWN_KINDS, "metric")).choose(evaluators) if words or not judges else []
     _, asked = split_options(which.get("options") or {})
