@@ -82,6 +82,15 @@ def test_score_reached_by_controls_is_not_headline(
     assert ("mine is ahead" in words) == (wanted == "relaxed")
 
 
+def test_painter_below_its_only_control_is_no_result(store: Store, tmp_path: Path) -> None:
+    desk = Desk(store, EXAM)
+    put(desk, "mine", [0])
+    put(desk, "control/blank", [0, 1])
+    build(tmp_path / "out", store=store, images=False)
+    words, _, _ = said(tmp_path / "out")
+    assert words == "No result yet: by strict, no painter is above the controls (control/blank)."
+
+
 def test_answer_for_controls_only_and_for_single_painter(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "control/reference", list(range(13)))

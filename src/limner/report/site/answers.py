@@ -93,7 +93,8 @@ def _no_headline(rows: Sequence[Standing], inventory: Inventory) -> Words:
     score = lead(rows, columns(inventory.protocol))
     if score is None:
         return ["There is no score yet: this judge decides too few criteria."]
-    return [f"No result yet: by {_plain(score)}, every control reaches the best score, even a blank sheet."]
+    names = _listed([row.name for row in rows if row.control])
+    return [f"No result yet: by {_plain(score)}, no painter is above the controls (", *names, ")."]
 
 
 def _rivals(rivals: Sequence[Standing], score: Score, board: BoardRows, number: Any) -> tuple[Words, Words]:
