@@ -128,7 +128,7 @@ def test_single_problem_is_raised_unchanged() -> None:
 def test_only_first_of_many_problems_are_shown() -> None:
     problems = Problems()
     for line in range(1, MAX_PROBLEMS_SHOWN + 4):
-        problems.add("is odd", FILE, line)
+        problems.add(f"is odd by {line}", FILE, line)
     with pytest.raises(DataError) as caught:
         problems.settle()
     first, *shown, last = str(caught.value).splitlines()
@@ -137,6 +137,18 @@ def test_only_first_of_many_problems_are_shown() -> None:
         MAX_PROBLEMS_SHOWN,
         "… and 3 more",
     )
+
+
+def test_problems_that_are_alike_leave_room_for_others() -> None:
+    problems = Problems()
+    for line in range(1, 40):
+        problems.add("is odd", FILE, line)
+    problems.add("is blue", FILE, 40)
+    with pytest.raises(DataError) as caught:
+        problems.settle()
+    lines = str(caught.value).splitlines()
+    assert [sum(word in line for line in lines) for word in ("is odd", "is blue")] == [3, 1]
+    assert (lines[0], lines[-1].strip()) == ("40 problems:", "… and 36 more like these")
 
 
 def test_list_items_are_identified_by_id_or_index() -> None:
@@ -185,7 +197,7 @@ def test_words_with_control_characters_are_rejected() -> None:
 def test_unreadable_toml_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text("a = ", "utf-8")
-    with pytest.raises(DataError, match=r"a\.toml: cannot be read: "):
+    with pytest.raises(DataError, match=r"a\.toml: cannot be read as TOML: "):
         read_toml(path)
     with pytest.raises(DataError, match="cannot be read: "):
         read_toml(tmp_path / "nowhere.toml")

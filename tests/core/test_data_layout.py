@@ -59,13 +59,10 @@ def test_list_with_declared_columns(tmp_path: Path) -> None:
         prompt="Draw a bee.",
         tags={"category": "Nature"},
         fields={"Explanation": "An insect.", "Category": "Nature", "extra": [1]},
-        place="merge.json:2",
+        file=tmp_path / "merge.json",
+        line=2,
     )
-    assert (records.records[1].prompt, records.records[1].tags, records.records[1].place) == (
-        "Draw a hat.",
-        {},
-        "merge.json:11",
-    )
+    assert (records.records[1].prompt, records.records[1].tags, records.records[1].line) == ("Draw a hat.", {}, 11)
     assert records.records[0].field("explanation") == "An insect."
     assert records.unused(["explanation"]) == ["extra"]
     assert records.notes == ()
@@ -105,7 +102,7 @@ def test_folder_per_category_with_pictures_beside_the_file(tmp_path: Path) -> No
     assert second.reference.path == tmp_path / "biology" / "1.png"
     assert second.field("gt_img") == "1.png"
     assert (first.tags, third.tags) == ({"kind": "Life"}, {"kind": "physics"})
-    assert records.notes == ("2 of 6 input pictures are absent: those questions cannot be drawn",)
+    assert records.notes == ("2 of 6 input pictures are absent: those questions cannot be drawn (first: 2.png)",)
 
 
 def test_ids_used_twice_are_reported_with_their_places(tmp_path: Path) -> None:
@@ -155,22 +152,20 @@ def test_columns_of_the_command_line_count_first(tmp_path: Path) -> None:
     )
 
 
-def test_declared_columns_that_no_row_has_are_noted(tmp_path: Path) -> None:
+def test_declared_columns_that_no_row_has_are_listed(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", "id,prompt\n1,Draw.\n")
-    notes = read(
-        tmp_path, columns={"inputs": ["photo"], "points": "Points", "ignore": "x"}, tags={"level": "meta.level"}
-    ).notes
-    assert notes == (
-        "no row has the column 'meta.level' of tags.level; the columns are id, prompt",
-        "no row has the column 'photo' of columns.inputs; the columns are id, prompt",
-        "no row has the column 'Points' of columns.points; the columns are id, prompt",
-    )
+    columns = {"inputs": ["photo"], "points": "Points", "ignore": "x"}
+    absent = read(tmp_path, columns=columns, tags={"level": "meta.level"}).absent
+    assert dict(absent).keys() == {("tags", "level"), ("columns", "inputs"), ("columns", "points")}
+    message = "no row has a column 'photo'; there are: id, prompt. If data may lack it, write 'photo?'"
+    assert dict(absent)["columns", "inputs"] == message
 
 
 def test_columns_with_question_mark_may_be_absent(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", "id,prompt,photo\n1,Draw.,x.png\n")
     records = read(tmp_path, columns={"inputs": "PHOTO?", "reference": "target?"}, tags={"level": "level?"})
-    assert records.notes == ("1 of 1 input pictures are absent: those questions cannot be drawn",)
+    assert records.notes == ("1 of 1 input pictures are absent: those questions cannot be drawn (first: x.png)",)
+    assert records.absent == ()
     assert (records.records[0].inputs[0].name, records.unused([])) == ("x.png", [])
 
 
@@ -184,7 +179,7 @@ def test_pictures_beyond_the_limits_count_as_absent(tmp_path: Path, monkeypatch:
     assert [picture.read() for picture in records.records[0].inputs] == [None, None]
     assert records.notes[0].startswith("image a/image: ")
     assert records.notes[0].endswith("; it counts as absent")
-    assert records.notes[2] == "2 of 2 input pictures are absent: those questions cannot be drawn"
+    assert records.notes[2] == "2 of 2 input pictures are absent: those questions cannot be drawn (first: a/image)"
 
 
 def test_values_inside_objects(tmp_path: Path) -> None:
@@ -249,7 +244,7 @@ def test_no_path_leaves_the_folder(tmp_path: Path) -> None:
 
 def test_invalid_layouts_are_refused() -> None:
     for layout, words in {
-        '{"columns": {"prompt": ["a", "b"]}}': "columns.prompt: expected the name of one column",
+        '{"columns": {"prompt": ["a", "b"]}}': "prompt: expected the name of one column",
         '{"data": {"files": "{1}.json"}}': "bad character in group name",
         '{"data": {"files": "{a}/{a}.json"}}': "redefinition of group name",
         '{"data": {"pattern": "x"}}': "Extra inputs",
@@ -259,7 +254,7 @@ def test_invalid_layouts_are_refused() -> None:
 
 
 def test_empty_folder_is_reported(tmp_path: Path) -> None:
-    assert told(tmp_path) == [f"{tmp_path}: no record found; data files end in {', '.join(TABLES)}"]
+    assert told(tmp_path) == [f"{tmp_path}: no file fits a name that ends in {', '.join(TABLES)}"]
 
 
 def test_result_files_need_no_prompt(tmp_path: Path) -> None:

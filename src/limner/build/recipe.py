@@ -149,7 +149,7 @@ class BuildRecipe:
         try:
             return self.bind(entry)
         except ValidationError as error:
-            names = ", ".join(self._step(entry).settings.model_fields) or "none"
+            names = ", ".join(self.step_of(entry).settings.model_fields) or "none"
             raise UsageError(
                 f"recipe {self.name}, step {entry.name}: {first_error(error)}; its settings are: {names}"
             ) from error
@@ -163,14 +163,19 @@ class BuildRecipe:
             UsageError: There is no such step, or it lacks something.
             ValidationError: A setting is not valid.
         """
-        step = self._step(entry)
+        step = self.step_of(entry)
         settings = step.settings.model_validate(entry.settings)
         if step.bind is not None:
             step = step.bind(step, settings, self.code)
         step = replace(step, about=entry.about or step.about)
         return RecipeStep(entry.name, step, settings, {role: entry.roles.get(role, role) for role in step.roles})
 
-    def _step(self, entry: StepEntry) -> BuildStep:
+    def step_of(self, entry: StepEntry) -> BuildStep:
+        """Return the kind of step that an entry names.
+
+        Raises:
+            UsageError: There is no such step.
+        """
         name = entry.step or entry.name
         step = self.code.get("STEPS", {}).get(name) or STEPS.get(name)
         if step is None:
@@ -280,7 +285,7 @@ def check_recipe(path: Path) -> BuildRecipe:
         try:
             place = recipe.bind(entry)
         except ValidationError as error:
-            add_problems(problems, error, path, at)
+            add_problems(problems, error, path, recipe.step_of(entry).settings, at)
             continue
         except UsageError as error:
             problems.add(f"step {entry.name}: {error}", path, line_of(text, (*at, "step")))

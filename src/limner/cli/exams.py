@@ -270,8 +270,6 @@ def check(exam: str, data: Path | None) -> None:
             say(f"    {question}, {criterion}: {word}: {detail}")
     if len(lints) > SHOWN_LINTS:
         say(f"    … and {len(lints) - SHOWN_LINTS} more")
-    for problem in exam_kind.lint(loaded) if exam_kind.lint else ():
-        say(f"    {problem}")
     for tag in exam_kind.protocol.breakdowns:
         counts = Counter(question.tags.get(tag, "(none)") for question in loaded.questions)
         shown = ", ".join(f"{value} {count}" for value, count in counts.most_common(12))

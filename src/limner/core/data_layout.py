@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from .data_files import Columns, find_reference, leaves_folder, parse_json_text
 from .data_rows import TABLES, EmbeddedImage, Problems, read_rows, shorten
@@ -59,7 +59,7 @@ class DataFiles(StrictModel):
     def _stays_inside(self) -> Self:
         for name in (*self.files, self.images or "images"):
             if leaves_folder(name):
-                raise ValueError(f"{shorten(name)!r} leaves the data folder")
+                raise ValueError(f"{shorten(name)!r} leaves the data folder; make path a folder that holds both")
         for pattern in self.files:
             try:
                 _path_pattern(pattern)
@@ -108,12 +108,13 @@ class DataLayout(StrictModel):
     columns: dict[str, Names] = Field(default_factory=dict)
     tags: dict[str, Annotated[TagColumn, _as("column")]] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _has_single_columns(self) -> Self:
-        for name, columns in self.columns.items():
-            if name not in ("id", "inputs", "ignore") and len(columns) != 1:
-                raise ValueError(f"columns.{name}: expected the name of one column")
-        return self
+    @field_validator("columns")
+    @classmethod
+    def _has_single_columns(cls, columns: dict[str, Names]) -> dict[str, Names]:
+        for name, names in columns.items():
+            if name not in ("id", "inputs", "ignore") and len(names) != 1:
+                raise ValueError(f"{name}: expected the name of one column")
+        return columns
 
     def with_columns(self, columns: Columns) -> Self:
         """Return the layout with other columns, as ``--columns`` names them; several are separated by commas."""
@@ -133,7 +134,7 @@ class Record:
         reference: The reference picture.
         inputs: The pictures that a painter gets.
         fields: The other columns, by their names in the data; in place of embedded pictures, the word "picture".
-        place: The file and line (in a Parquet file, the row), for messages.
+        file: The file; `line` the line (in a Parquet file, the row).
     """
 
     id: str
@@ -142,7 +143,8 @@ class Record:
     reference: Reference | None = None
     inputs: tuple[Reference, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
-    place: str = ""
+    file: Path = Path()
+    line: int = 0
 
     def field(self, name: str) -> Any:
         """Return the value of a column, or at a path such as ``a.b``; None if there is none."""
@@ -157,12 +159,14 @@ class Records:
         records: The records in order.
         columns: The names of all columns.
         used: The columns with id, prompt, pictures and tags.
+        absent: The declared columns that no row has: the place of the declaration, and a message.
         notes: Remarks on this copy of the data, such as absent pictures.
     """
 
     records: tuple[Record, ...]
     columns: tuple[str, ...]
     used: frozenset[str]
+    absent: tuple[tuple[tuple[str, str], str], ...] = ()
     notes: tuple[str, ...] = ()
 
     def unused(self, names: Iterable[str]) -> list[str]:
@@ -184,6 +188,8 @@ def read_records(folder: Path, layout: DataLayout, problems: Problems, *, prompt
     """
     reader = _Reader(folder if folder.is_dir() else folder.parent, layout, problems, prompts)
     files = list(_files(folder, layout.data, problems))
+    patterns = " or ".join(map(repr, layout.data.files)) or f"a name that ends in {', '.join(TABLES)}"
+    nothing = "no record found" if files else f"no file fits {patterns}"
     for file, parts in files:
         rows = list(read_rows(file, problems, layout.data.levels))
         within = file.relative_to(reader.folder).with_suffix("").as_posix()
@@ -191,9 +197,10 @@ def read_records(folder: Path, layout: DataLayout, problems: Problems, *, prompt
             default = within if len(rows) == 1 < len(files) else f"{within}_{number}"
             reader.take(file, line, parts | row, default)
     if not reader.records and not problems.found:
-        problems.add(f"no record found; data files end in {', '.join(TABLES)}", folder)
-    notes = (*reader.absent_columns(), *reader.large, *_absent_pictures(reader.records))
-    return Records(tuple(reader.records), tuple(reader.columns), frozenset(reader.used), notes)
+        problems.add(nothing, folder)
+    notes = (*reader.large, *_absent_pictures(reader.records))
+    absent = tuple(reader.absent_columns()) if files else ((("data", "files"), f"{nothing} in {folder}"),)
+    return Records(tuple(reader.records), tuple(reader.columns), frozenset(reader.used), absent, notes)
 
 
 def read_list(value: Any) -> list[Any]:
@@ -293,24 +300,24 @@ class _Reader:
                 raise ValueError(f"this id is already used in {self._places[id]}; it may be made of several columns")
             place = f"{file.relative_to(self.folder)}:{line}"
             self._places[id] = place
-            self.records.append(self._record(id, row, file, place))
+            self.records.append(self._record(id, row, file, line))
         except ValidationError as error:
             self.problems.add(error.errors()[0]["msg"].removeprefix("Value error, "), file, line)
         except ValueError as error:
             self.problems.add(str(error), file, line, None if id is None else shorten(id))
 
-    def absent_columns(self) -> Iterator[str]:
-        """Yield a note for each declared column that no row has."""
+    def absent_columns(self) -> Iterator[tuple[tuple[str, str], str]]:
+        """Yield the place of each declared column that no row has, and a message."""
         present = set(map(str.casefold, self.columns))
-        declared = {tag.column: f"tags.{name}" for name, tag in self.layout.tags.items()}
+        declared = [(tag.column, tag.column, ("tags", name)) for name, tag in self.layout.tags.items()]
         for word, names in self.layout.columns.items():
-            own = dict.fromkeys(names, f"columns.{word}") if word in ALIASES else {word: f"columns.{word}"}
-            declared |= own if word != "ignore" else {}
-        for name, place in declared.items():
+            if word != "ignore":
+                declared += [(name if word in ALIASES else word, name, ("columns", word)) for name in names]
+        for here, name, place in declared:
             optional = name.endswith("?") or not self.columns
-            if not optional and not present & {name.casefold(), name.partition(".")[0].casefold()}:
-                name = next(iter(self.layout.columns.get(name, (name,))))
-                yield f"no row has the column {name!r} of {place}; the columns are {', '.join(self.columns)}"
+            if not optional and not present & {here.casefold(), here.partition(".")[0].casefold()}:
+                there = ", ".join(self.columns)
+                yield place, f"no row has a column {name!r}; there are: {there}. If data may lack it, write '{name}?'"
 
     def _find(self, row: Mapping[str, Any], word: str) -> dict[str, Any]:
         """Return the columns for a word such as ``prompt``, with their values."""
@@ -325,7 +332,7 @@ class _Reader:
             raise ValueError(f"nothing in column {empty!r}, which is part of the id")
         return _ID.validate_python("/".join(map(_text, parts.values())) if parts else default)
 
-    def _record(self, id: str, row: Mapping[str, Any], file: Path, place: str) -> Record:
+    def _record(self, id: str, row: Mapping[str, Any], file: Path, line: int) -> Record:
         ((column, prompt),) = self._find(row, "prompt").items() or [("prompt", None)]
         if self.prompts and not (isinstance(prompt, str) and prompt.strip()):
             raise ValueError(f"no text in column {column!r}; the columns are {shorten(', '.join(row))}")
@@ -338,7 +345,7 @@ class _Reader:
             name.casefold().removesuffix("?") for word in ("id", "prompt", "ignore") for name in self._find(row, word)
         }
         fields = {name: _describe_pictures(value) for name, value in row.items() if name.casefold() not in apart}
-        return Record(id, prompt or "", tags, next(iter(references), None), inputs, fields, place)
+        return Record(id, prompt or "", tags, next(iter(references), None), inputs, fields, file, line)
 
     def _pictures(self, row: Mapping[str, Any], word: str, id: str, file: Path) -> Iterator[Reference]:
         """Yield the pictures in the columns for a word."""
@@ -430,5 +437,5 @@ def _absent_pictures(records: Sequence[Record]) -> Iterator[str]:
         (references, "reference images are absent: controls skip those questions"),
         (inputs, "input pictures are absent: those questions cannot be drawn"),
     ):
-        if absent := sum(picture.path is None and picture.load is None for picture in pictures):
-            yield f"{absent} of {len(pictures)} {words}"
+        if absent := [picture.name for picture in pictures if picture.path is None and picture.load is None]:
+            yield f"{len(absent)} of {len(pictures)} {words} (first: {shorten(absent[0])})"

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +23,8 @@ MAX_ROWS = 200_000
 MAX_BYTES = 2**31
 """The largest data file that is read."""
 MAX_PROBLEMS_SHOWN = 20
+MAX_ALIKE_SHOWN = 3
+"""The most problems shown that have the same message, such as where a name is misspelled."""
 MAX_TEXT_SHOWN = 80
 _GAP = re.compile(r"[\s,:]*+")
 
@@ -50,9 +53,15 @@ class Problems:
         if len(self.found) == 1:
             raise self.found[0]
         if self.found:
-            shown = [str(problem) for problem in self.found[:MAX_PROBLEMS_SHOWN]]
-            if len(self.found) > MAX_PROBLEMS_SHOWN:
-                shown.append(f"… and {len(self.found) - MAX_PROBLEMS_SHOWN} more")
+            seen = Counter[str]()
+            kept = []
+            for problem in self.found:
+                seen[problem.message] += 1
+                if seen[problem.message] <= MAX_ALIKE_SHOWN:
+                    kept.append(problem)
+            shown = [str(problem) for problem in kept[:MAX_PROBLEMS_SHOWN]]
+            if rest := len(self.found) - len(shown):
+                shown.append(f"… and {rest} more{' like these' if len(kept) <= MAX_PROBLEMS_SHOWN else ''}")
             raise DataError(f"{len(self.found)} problems:\n  " + "\n  ".join(shown))
 
 

@@ -23,7 +23,7 @@ MODULE_GROUPS = {
 }
 """Group -> a package of Limner and the name of the object that each of its modules registers."""
 FILE_GROUPS = {
-    "limner.exams": ("exams", "exam.toml", "limner.exams.rubric.shipped"),
+    "limner.exams": ("exams", "exam.toml", "limner.exams.rubric"),
 }
 """Group -> a folder of Limner, the file that a folder in it registers by, and the module that loads it by name."""
 T = TypeVar("T")

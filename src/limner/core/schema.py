@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
@@ -69,7 +70,11 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Return the contents of a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r" \(at line (\d+), (column \d+)\)", str(error))
+        message = f"cannot be read as TOML: {str(error)[: line.start()] if line else error}"
+        raise DataError(message, file=path, line=int(line[1]) if line else None) from error
+    except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from error
 
 
@@ -83,6 +88,30 @@ def read_model(path: Path, model: type[M]) -> M:
         return model.model_validate(read_toml(path))
     except ValidationError as error:
         raise DataError(first_error(error), file=path) from error
+
+
+def known_keys(model: type[BaseModel], place: Sequence[str | int]) -> list[str]:
+    """Return the keys that are allowed at the place of an error in data of a model.
+
+    >>> class Leaf(BaseModel):
+    ...     green: bool
+    >>> class Tree(BaseModel):
+    ...     leaves: tuple[Leaf, ...]
+    >>> known_keys(Tree, ("leaves", 3, "red"))
+    ['green']
+    """
+    kinds = [model]
+    for part in place[:-1]:
+        fields = [{field.alias or name: field for name, field in kind.model_fields.items()} for kind in kinds]
+        inner = [kind for each in fields if part in each for kind in _models(each[str(part)].annotation)]
+        kinds = inner or kinds
+    return [field.alias or name for kind in kinds for name, field in kind.model_fields.items()]
+
+
+def _models(kind: Any) -> list[type[BaseModel]]:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return [kind]
+    return [model for part in get_args(kind) for model in _models(part)]
 
 
 def first_error(error: ValidationError) -> str:

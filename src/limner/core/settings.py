@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, PrivateAttr, ValidationError, field_validator, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from . import catalogue
 from .catalogue import ModelFacts, PainterFacts
@@ -16,9 +16,9 @@ from .errors import DataError, UsageError
 from .marks import PanelFacts
 from .redaction import join_path, public_address, register_address, register_key
 from .registry import names
-from .schema import StrictModel, read_toml
+from .schema import StrictModel, known_keys, read_toml
 from .trust import distrust_message, foreign_hosts, host_of, is_loopback, is_trusted, trust_file
-from .wire import EditForm, RewriteSwitch, WireFormat, rewrite_field_names
+from .wire import RewriteSwitch, WireFormat, rewrite_field_names
 
 PROVIDERS_FILE = Path(__file__).parent / "providers.toml"
 SERVICES_FILE = Path(__file__).parent / "services.toml"
@@ -346,13 +346,8 @@ def load_shipped() -> dict[str, Any]:
 
 def _fields(place: tuple[int | str, ...]) -> list[str]:
     """Return the names of the fields allowed at the place of an unknown one."""
-    models: dict[str, type[BaseModel]] = {"providers": Provider, "models": ModelFacts, "painters": PainterFacts}
-    models |= {"evidence": Measures, "panels": PanelFacts, "rewrites": RewriteSwitch}
-    if place[0] == "wires":
-        inner = WireFormat if len(place) < 4 else EditForm
-        more = [] if inner is EditForm else [*Provider.model_fields, *PainterFacts.model_fields]
-        return [*inner.model_fields, *more]
-    return list((models[str(place[0])] if len(place) > 1 else Settings).model_fields)
+    more = [*Provider.model_fields, *PainterFacts.model_fields] if place[0] == "wires" and len(place) < 4 else []
+    return [*known_keys(Settings, place), *more]
 
 
 def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

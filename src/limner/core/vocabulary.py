@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from .asks import Unreadable
 from .data_rows import Problems
-from .schema import M, StrictModel, read_toml
+from .schema import M, StrictModel, known_keys, read_toml
 
 FieldKind = Literal["yesno", "choice", "scale", "text", "list", "group"]
 OWN_KEYS: Mapping[str, frozenset[str]] = {
@@ -237,7 +237,7 @@ def _example(field: ReplyField) -> Any:
         return example_reply(field.fields)
     if field.kind == "list":
         return [_example(field.of or ReplyField(kind="text"))]
-    return {"yesno": True, "scale": field.low}.get(field.kind, "…")
+    return {"yesno": True, "scale": int(field.low) if field.whole else field.low}.get(field.kind, "…")
 
 
 class ValueTest(StrictModel):
@@ -256,6 +256,12 @@ class ValueTest(StrictModel):
     at_most: float | None = None
     below: float | None = None
     range: tuple[float, float] | None = None
+
+    @model_validator(mode="after")
+    def _has_a_test(self) -> Self:
+        if not self.model_fields_set & ValueTest.model_fields.keys():
+            raise ValueError(f"a test is missing: {', '.join(ValueTest.model_fields)}")
+        return self
 
     def why_not(self, value: Any) -> str | None:
         """Return why a value fails the test, empty if there is nothing to add; None if it passes."""
@@ -318,9 +324,7 @@ class Rule(ValueTest):
     share_of: str = ""
 
     @model_validator(mode="after")
-    def _has_a_test_and_an_action(self) -> Self:
-        if not self.model_fields_set & ValueTest.model_fields.keys():
-            raise ValueError(f"a rule needs a test: {', '.join(ValueTest.model_fields)}")
+    def _has_an_action(self) -> Self:
         if sum(bool(getattr(self, name)) for name in (*ACTIONS, "keep")) != 1:
             raise ValueError(f"a rule needs one of {', '.join(ACTIONS)} and keep")
         return self
@@ -408,18 +412,31 @@ def read_declared(path: Path, model: type[M]) -> M:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        add_problems(problems, error, path)
+        add_problems(problems, error, path, model)
     problems.settle()
     raise AssertionError("an invalid file has problems")
 
 
-def add_problems(problems: Problems, error: ValidationError, path: Path, place: tuple[str | int, ...] = ()) -> None:
+def add_problems(
+    problems: Problems, error: ValidationError, path: Path, model: type[BaseModel], place: tuple[str | int, ...] = ()
+) -> None:
     """Add every error of a validation with the line of its key in a TOML file; `place` leads to the validated part."""
     text = path.read_text(encoding="utf-8")
-    for entry in error.errors(include_input=False, include_url=False):
-        where = (*place, *entry["loc"])
+    found = error.errors(include_input=False, include_url=False)
+    for entry in found:
+        inside = (other["loc"][: len(entry["loc"])] == entry["loc"] for other in found if other is not entry)
+        if entry["type"] == "too_short" and any(inside):
+            continue  # Its entries are not valid, which is reported with their lines.
         message = str(entry["msg"]).removeprefix("Value error, ")
-        problems.add(f"{'.'.join(map(str, entry['loc'])) or 'the file'}: {message}", path, line_of(text, where))
+        if entry["type"] == "extra_forbidden":
+            message = f"no such key; choose from: {', '.join(known_keys(model, entry['loc']))}"
+        words = {"missing": "is missing", "too_short": "at least one is needed"}.get(entry["type"], message)
+        problems.add(f"{name_place(entry['loc'])}: {words}", path, line_of(text, (*place, *entry["loc"])))
+
+
+def name_place(place: Sequence[str | int]) -> str:
+    """Return the name of a place in a TOML file whose line is given too, without the numbers of entries."""
+    return ".".join(part for part in place if isinstance(part, str)) or "the file"
 
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
@@ -433,7 +450,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
     >>> line_of("[[a]]\\nb = 1\\n[[a]]\\nc = [\\n  { d = 1 },\\n  { d = 2 },\\n]", ("a", 1, "c", 1, "d"))
     6
     """
-    lines = text.splitlines()
+    lines = ["" if line.lstrip().startswith("#") else line for line in text.splitlines()]
     best, start, used = 1, 0, 0
     counts: dict[str, int] = {}
     for number, line in enumerate(lines):

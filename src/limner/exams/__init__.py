@@ -88,7 +88,6 @@ class Kind(Generic[R]):
         studies: A folder with designs of human studies, one ``NAME.toml`` each; see `limner.study.design`.
         recipe: A folder with the steps for building such an exam; see `limner.build.recipe`.
         write: The counterpart of `read`: writes the items of a build into a folder; see `ExamWriter`.
-        lint: Yields what is wrong with the exam's definition when compared with its data.
         licence: The licence of the data, if `download` does not tell it.
         files: The definition and prompts of a user's own exam, which stores keep; see `limner.exams.rubric`.
     """
@@ -111,7 +110,6 @@ class Kind(Generic[R]):
     studies: Path | None = None
     recipe: Path | None = None
     write: ExamWriter | None = None
-    lint: Callable[[Exam[R]], Iterable[DataError]] | None = None
     licence: str = ""
     files: Mapping[str, str] | None = None
 
@@ -242,7 +240,7 @@ def read(named: ExamSource) -> Exam[Any]:
     if named.data is None:
         raise UsageError(f"{named.name}: no data; {how_to_get(named.name, kind(named.kind).data_source)}")
     if not named.data.exists():
-        raise UsageError(f"{named.name}: no such data folder: {named.data}")
+        raise UsageError(f"{named.name}: no such data folder: {named.data}; correct the path, or use --data")
     exam_kind = kind(named.kind)
     columns = {**named.columns, **COLUMNS.get()}
     return replace(exam_kind.read(named.data, named.name, columns), kind=named.kind, files=exam_kind.files)

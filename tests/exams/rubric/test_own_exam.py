@@ -58,6 +58,7 @@ def test_table_and_json_equal_script() -> None:
     assert numbers(row["scores"]) == {name: pytest.approx(value, abs=1e-9) for name, value in expected.items()}
     met = sum(sum(points) + (scale - 1) / 4 for points, scale in ANSWERS.values())
     assert row["decided"]["met"] == pytest.approx(met / (len(ANSWERS) + 15), abs=1e-3)
+    assert "relaxed (0-100): weighted: points, consistency" in limner("exams", "mine").out
     table = limner("scores", "mine").out
     assert all(f"{value:.1f}" in table for value in expected.values())
 
@@ -189,5 +190,5 @@ def test_data_that_does_not_fit_is_named(tmp_path: Path) -> None:
     rows = [{**ROWS[0], "scoring_points": [{"question": "?", "score": "heavy"}]}, {**ROWS[1], "scoring_points": []}]
     path = write_exam(tmp_path / "my_exam", rows=rows)
     said = limner("exam", "check", path, code=1)
-    assert "id q0: edits.jsonl:1: scoring_points 1: the weight 'score' must be a number from 0" in said.err
+    assert "edits.jsonl:1: id q0: scoring_points 1: 'score' must be a number from 0" in said.err
     assert json.dumps("q1") not in said.err

@@ -147,6 +147,8 @@ def test_absent_reference_is_lacking_and_none_is_left_out(tmp_path: Path) -> Non
 
 def test_summaries(tmp_path: Path) -> None:
     summaries = """
+[tags]
+place = "place"
 [summaries]
 macro = { of = "s", by = "place" }
 culture = { of = "s", by = "place", weights = { sea = 3, sky = 1 } }
@@ -190,12 +192,20 @@ of = "points"
     ("body", "line", "message"),
     [
         (YES + "low = 3\n" + score("s", "share", '"points"'), 3, 'low and high belong to kind = "scale"'),
-        (YES + score("s", "shore", '"points"'), 8, "scores.0.kind"),
-        (YES + score("s", "share", '"point"'), 9, "'point' is no family, group or earlier score: points"),
+        (YES + score("s", "shore", '"points"'), 8, "scores.kind"),
+        (
+            YES + score("s", "share", '"point"'),
+            9,
+            "'point' is not a criterion, group or earlier score; there are: points",
+        ),
         (YES + score("s", "gate", '"points"'), 6, "a gate needs when"),
         (YES + score("s", "share", '"points"') + "[summaries.x]\nof = 's'\n", 11, "a summary needs one of over"),
         (YES + YES + score("s", "share", '"points"'), 7, "'points' is used twice"),
-        (YES + 'wait = "x"\n' + score("s", "share", '"points"'), 6, "criteria.0.wait: Extra inputs are not permitted"),
+        (
+            YES + 'wait = "x"\n' + score("s", "share", '"points"'),
+            6,
+            "criteria.wait: no such key; choose from: name, kind, from",
+        ),
     ],
 )
 def test_mistakes_in_definition_have_their_line(tmp_path: Path, body: str, line: int, message: str) -> None:
@@ -207,5 +217,7 @@ def test_mistakes_in_definition_have_their_line(tmp_path: Path, body: str, line:
 
 def test_ask_without_template_or_family_is_refused(tmp_path: Path) -> None:
     ask = ASK.format(names='"pints"').replace('prompt = "mark"', 'prompt = "marx"')
-    with pytest.raises(DataError, match=r"there is no family 'pints'(.|\n)*marx\.md(.|\n)*no ask has this family"):
+    with pytest.raises(
+        DataError, match=r"'pints' is not a criterion or group(.|\n)*marx\.md(.|\n)*no ask has the criterion 'points'"
+    ):
         opened(tmp_path, YES + score("s", "share", '"points"') + ask)

@@ -14,7 +14,7 @@ from limner.core.asks import Ask, Picture, Text
 from limner.core.exam import Question
 from limner.core.marks import Mark
 from limner.core.protocol import Row
-from limner.exams.rubric.labels import presence_words
+from limner.exams.rubric.criteria import presence_words
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES, ChecklistItem, ChecklistRubric
 from limner.judges import make_variant

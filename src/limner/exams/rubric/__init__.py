@@ -8,17 +8,16 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.data_files import Columns
 from ...core.errors import StoreError
 from ...core.exam import Exam
+from .checks import read_definition
 from .criteria import RubricQuestion, question_sheet
 from .data import read_questions
-from .definition import read_definition
-from .lint import lint_definition
 from .protocol import RubricExam
 
 if TYPE_CHECKING:
@@ -66,9 +65,16 @@ def load_declared(path: Path) -> Kind[Any]:
         studies=there("studies"),
         recipe=there("recipe"),
         licence=definition.licence,
-        lint=partial(lint_definition, path, definition),
         statistics={"criteria": lambda question: len(question_sheet(definition, question).criteria)},
     )
+
+
+def __getattr__(name: str) -> Any:
+    """Return the exam that Limner ships as the ``exam.toml`` in the folder of this name."""
+    path = Path(__file__).parents[1] / name / FILE
+    if name.startswith("_") or not path.is_file():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return load_declared(path)
 
 
 def data_path(path: Path, kind: Kind[Any]) -> Path:

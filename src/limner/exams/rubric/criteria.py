@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,6 @@ from ...core.data_layout import find_value, read_list
 from ...core.exam import Question
 from ...core.marks import Criterion
 from .definition import FIELD, Definition, Family
-from .labels import presence_words
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -95,12 +95,13 @@ def _own(family: Family, values: Mapping[str, Any]) -> Iterator[RubricCriterion]
     for n, entry in enumerate(entries, 1):
         place = f"{family.column} {n}"
         body = entry if isinstance(entry, Mapping) else {family.text or "text": entry}
-        text = body.get(family.text or "text")
+        key, there = family.text or "text", f"criterion {family.name}; the entry has: {', '.join(body)}"
+        text = body.get(key)
         if not (isinstance(text, str) and text.strip()):
-            raise ValueError(f"{place}: {family.text or 'text'!r} must be a text")
+            raise ValueError(f"{place}: {key!r} must be a text (text of {there})")
         weight = body.get(family.weight) if isinstance(family.weight, str) else family.weight
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight >= 0:
-            raise ValueError(f"{place}: the weight {family.weight!r} must be a number from 0")
+            raise ValueError(f"{place}: {family.weight!r} must be a number from 0 (weight of {there})")
         note = as_words(body.get(family.note)) if family.note else ""
         yield _criterion(family, f"{family.name}/{n}", body, text, note, float(weight), place)
 
@@ -152,3 +153,41 @@ def _labels(family: Family, text: str, note: str, body: Mapping[str, Any]) -> tu
         return presence_words(text, note)
     words = body.get(family.labels) if family.labels not in ("", "text") else None
     return tuple(as_words(word) for word in read_list(words)) if words else ()
+
+
+_STRAIGHT = str.maketrans("‘’“”", "''\"\"")
+_QUOTED = re.compile(r"""(?:'[^']+'|"[^"]+")""")
+_LIST = rf"{_QUOTED.pattern}(?:(?:, and |, | and ){_QUOTED.pattern})*"
+_WRITING = r"(?:labels?|words?|texts?|names?|inscriptions?)"
+_THERE = r"(?:(?:clearly|plainly) )?(?:written|present|visible|shown|legible|readable)"
+_PRESENT = re.compile(
+    rf"(?:the |an? )?{_WRITING} (?P<words>{_LIST}) (?:is|are|(?:should|must|shall) be) {_THERE}\.?", re.IGNORECASE
+)
+_DEMANDS = re.compile(
+    r"\b(?:should|must|shall|needs?|ha(?:s|ve) to|requires?|required|only|not|never)\b", re.IGNORECASE
+)
+MIN_LETTERS = 3
+"""The minimum number of letters in a label; shorter words occur in pictures by chance."""
+
+
+def presence_words(item: str, explanation: str) -> tuple[str, ...]:
+    """Return the words whose mere presence meets an item; empty if more is required.
+
+    Items about a title, the text of a banner or a labelled thing also ask for a place or a structure, which words alone
+    do not prove.
+
+    >>> presence_words("The labels 'Sun' and 'Moon' are present.", "These bodies take part.")
+    ('Sun', 'Moon')
+    >>> presence_words("An arrow labelled 'Volume' points up.", "The direction is made plain.")
+    ()
+    """
+    match = _PRESENT.fullmatch(" ".join(item.translate(_STRAIGHT).split()))
+    if match is None or _DEMANDS.search(explanation):
+        return ()
+    words = _unquoted(match["words"])
+    others = set(_unquoted(explanation.translate(_STRAIGHT))) - set(words)
+    return () if others or any(sum(map(str.isalnum, word)) < MIN_LETTERS for word in words) else words
+
+
+def _unquoted(text: str) -> tuple[str, ...]:
+    return tuple(quoted[1:-1].strip() for quoted in _QUOTED.findall(text))

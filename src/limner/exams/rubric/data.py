@@ -7,32 +7,33 @@ from pathlib import Path
 from ...core.data_layout import Record, read_records
 from ...core.data_rows import Problems
 from ...core.exam import Exam, Question
+from .checks import absent_columns, add_wrong, used_columns
 from .criteria import RubricQuestion, question_sheet
 from .definition import Definition
-from .lint import absent_fields, used_fields
 
 
 def read_questions(path: Path, name: str, definition: Definition, file: Path) -> Exam[RubricQuestion]:
     """Read an exam, defined in `file`, from a folder or file; columns that it does not use are noted.
 
     Raises:
-        DataError: The data is wrong, or does not fit the criteria; the message has the place of every problem.
+        DataError: The data is wrong, or does not fit the definition; the message has the place of every problem.
     """
-    problems, questions = Problems(), list[Question[RubricQuestion]]()
+    problems, absent, questions = Problems(), Problems(), list[Question[RubricQuestion]]()
     found = read_records(path, definition, problems)
+    prompts = file.parent / definition.prompts
+    # Rows without such a column are wrong too, but there is one thing to correct.
+    add_wrong(absent, file, [*found.absent, *absent_columns(definition, prompts, found.columns)])
+    absent.settle()
     for record in found.records:
         question = _question(record)
         try:
             if not question_sheet(definition, question).criteria:
                 raise ValueError("it has no criterion")
         except ValueError as error:
-            problems.add(f"{record.place}: {error}", path, None, record.id)
+            problems.add(str(error), record.file, record.line, record.id)
         questions.append(question)
-    if problems.found and found.records:
-        absent = absent_fields(file, definition, {column.casefold() for column in found.columns})
-        problems.found[:0] = [error for error in absent if error.file == file]
     problems.settle()
-    unused = found.unused(field for field, _ in used_fields(definition, file.parent / definition.prompts))
+    unused = found.unused(name for name, _ in used_columns(definition, prompts))
     notes = (f"columns without use: {', '.join(unused)}",) if unused else ()
     return Exam(name, definition.name, tuple(questions), notes=found.notes + notes)
 

@@ -1,24 +1,33 @@
 """The definition of an exam that is data: its criteria, asks, scores and summaries, from ``exam.toml``.
 
-Nothing in it is run as code; `read_definition` reports every problem with its line.
+Nothing in it is run as code.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, model_validator
 
 from ...core.data_layout import DataLayout, find_value
-from ...core.data_rows import Problems
 from ...core.protocol import Reading
 from ...core.schema import StrictModel
-from ...core.vocabulary import ValueTest, line_of, read_declared
+from ...core.vocabulary import ValueTest
 
-NAME = r"^[a-z][a-z0-9_-]*$"
+
+def _name(pattern: str, words: str) -> AfterValidator:
+    def check(name: str) -> str:
+        if not re.fullmatch(pattern, name):
+            raise ValueError(f"{name[:40]!r} is not allowed; use {words}")
+        return name
+
+    return AfterValidator(check)
+
+
+Name = Annotated[str, _name(r"[a-z][a-z0-9_-]*", "lower-case letters, digits, _ and -, a letter first")]
+FileName = Annotated[str, _name(r"\w[\w.-]*", "letters, digits, ., _ and -, a letter or digit first")]
 FIELD = re.compile(r"\{\{([^{}]+)\}\}")
 """A field in a template or a text."""
 
@@ -52,7 +61,7 @@ class Family(StrictModel):
         when: The conditions under which a question has the criterion.
     """
 
-    name: str = Field(pattern=NAME)
+    name: Name
     kind: Literal["yesno", "scale", "choice"] = "yesno"
     column: str = Field(default="", alias="from")
     text: str = ""
@@ -138,7 +147,7 @@ class AskPlan(StrictModel):
         tokens: The approximate length of a reply, for estimates.
     """
 
-    name: str = Field(pattern=NAME)
+    name: Name
     prompt: str = Field(min_length=1)
     shows: tuple[str | ShownText, ...] = ("prompt", "inputs", "drawing")
     criteria: tuple[str, ...] = Field(min_length=1)
@@ -187,14 +196,14 @@ class ScorePlan(StrictModel):
         main: Whether tables have a column for it.
     """
 
-    name: str = Field(pattern=NAME)
+    name: Name
     about: str = ""
     kind: Literal["share", "weighted", "all", "mean", "product", "gate", "scale", "sum"]
     of: Parts
     otherwise: tuple[dict[str, float], ...] = ()
     required: tuple[str, ...] = ()
     when: tuple[Condition, ...] = ()
-    to: float = 1.0
+    to: float = Field(default=1.0, ge=0, le=1)
     times: float = Field(default=1.0, ge=0)
     plus: float = 0.0
     top: float | None = Field(default=None, gt=0)
@@ -224,6 +233,11 @@ class ScorePlan(StrictModel):
     def parts(self) -> tuple[str, ...]:
         """The names of its parts, without those of `otherwise`."""
         return (self.of,) if isinstance(self.of, str) else tuple(self.of)
+
+    @property
+    def words(self) -> str:
+        """What it is, for tables; by default its kind and parts."""
+        return self.about or f"{self.kind}: {', '.join(self.parts)}"
 
 
 class SummaryPlan(StrictModel):
@@ -266,6 +280,11 @@ class SummaryPlan(StrictModel):
     def parts(self) -> tuple[str, ...]:
         """The names that `of` has."""
         return (self.of,) if isinstance(self.of, str) else self.of
+
+    @property
+    def words(self) -> str:
+        """What it is, for tables; by default its parts."""
+        return self.about or f"mean of {', '.join(self.parts or self.weighted)}"
 
 
 class ResultColumn(StrictModel):
@@ -328,12 +347,12 @@ class Breakdowns(StrictModel):
 
 
 class Definition(DataLayout):
-    """The contents of an ``exam.toml``; `exams.rubric.data` describes the keys of the data."""
+    """The contents of an ``exam.toml``; `limner.core.data_layout` describes the keys of the data."""
 
-    name: str = Field(pattern=r"^[\w][\w.-]*$")
+    name: FileName
     title: str = Field(min_length=1)
     licence: str = ""
-    prompts: str = Field(default="prompts", pattern=r"^\w[\w.-]*$")
+    prompts: FileName = "prompts"
     variants: tuple[str, ...] = Field(default=("exam",), min_length=1)
     options: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     criteria: tuple[Family, ...] = Field(min_length=1)
@@ -368,87 +387,3 @@ def with_list(body: Any, key: str) -> Any:
     if isinstance(body, dict) and key in body and not isinstance(body[key], list | tuple):
         return {**body, key: [body[key]]}
     return body
-
-
-def read_definition(path: Path) -> Definition:
-    """Return the definition in an ``exam.toml``.
-
-    Raises:
-        DataError: Something in it is wrong; the message has the line of every problem.
-    """
-    definition = read_declared(path, Definition)
-    problems, text = Problems(), path.read_text(encoding="utf-8")
-    found = [*_contradictions(definition, path.parent / definition.prompts)]
-    for reading, plan in definition.readings.items():
-        where: Place = ("readings", reading, "scores")
-        names = {score.name for score in definition.scores}
-        found += [(where, f"there is no score {each.name!r}") for each in plan.scores if each.name not in names]
-        wrong = _wrong_scores(definition.read_as(reading), _part_names(definition)) if plan.scores else ()
-        found += [(where, message) for _, message in wrong]
-    for place, message in found:
-        problems.add(f"{'.'.join(map(str, place))}: {message}", path, line_of(text, place))
-    problems.settle()
-    return definition
-
-
-Place = tuple[str | int, ...]
-
-
-def _contradictions(definition: Definition, prompts: Path) -> Iterator[tuple[Place, str]]:
-    """Yield what does not fit together: the place and a message."""
-    families, names = [family.name for family in definition.criteria], _part_names(definition)
-    yield from _repeated("criteria", families)
-    yield from _repeated("asks", [ask.name for ask in definition.asks])
-    for n, ask in enumerate(definition.asks):
-        for name in ask.criteria:
-            if name not in names:
-                yield ("asks", n, "criteria"), f"there is no family {name!r}; there are: {', '.join(families)}"
-        for name in ask.templates:
-            if not (prompts / f"{name}.md").is_file():
-                yield ("asks", n, "prompt" if name == ask.prompt else "shows"), f"there is no {prompts / name}.md"
-        if "drawing" not in ask.shows:
-            yield ("asks", n, "shows"), "the drawing is not shown"
-        if ask.reply == "list" and any(
-            each.kind != "yesno" for name in ask.criteria for each in definition.family(name)
-        ):
-            yield ("asks", n, "reply"), "a list of zeros and ones decides criteria of yes and no only"
-        for option, value in ask.only.items():
-            if value not in ({"variant": definition.variants} | definition.options).get(option, ()):
-                yield ("asks", n, "only"), f"{option} = {value!r} is not declared under options or variants"
-    asked = {each.name for ask in definition.asks for name in ask.criteria for each in definition.family(name)}
-    for n, family in enumerate(families):
-        if family not in asked:
-            yield ("criteria", n, "name"), "no ask has this family"
-    yield from _wrong_scores(definition, names)
-
-
-def _part_names(definition: Definition) -> set[str]:
-    """Return the names of all families and groups."""
-    return {name for family in definition.criteria for name in (family.name, family.group) if name}
-
-
-def _wrong_scores(definition: Definition, names: set[str]) -> Iterator[tuple[Place, str]]:
-    yield from _repeated("scores", [score.name for score in definition.scores])
-    known = set(names)
-    for n, score in enumerate(definition.scores):
-        for part in (*score.parts, *(name for weights in score.otherwise for name in weights)):
-            if part not in known:
-                yield ("scores", n, "of"), f"{part!r} is no family, group or earlier score: {', '.join(sorted(known))}"
-        if score.kind in ("gate", "scale") and len(score.parts) != 1:
-            yield ("scores", n, "of"), f"a {score.kind} has one part"
-        if score.kind in ("scale", "sum") and not set(score.parts) <= names:
-            yield ("scores", n, "of"), f"a {score.kind} is made of families"
-        known.add(score.name)
-    numbers = {score.name for score in definition.scores}
-    for name, summary in definition.summaries.items():
-        allowed = names if summary.over else numbers
-        for part in (*summary.parts, *summary.weighted):
-            if part not in allowed:
-                yield ("summaries", name), f"{part!r} is not one of: {', '.join(sorted(allowed))}"
-        numbers.add(name)
-
-
-def _repeated(table: str, names: list[str]) -> Iterator[tuple[Place, str]]:
-    for n, name in enumerate(names):
-        if name in names[:n]:
-            yield (table, n, "name"), f"{name!r} is used twice"

@@ -33,9 +33,9 @@ class RubricExam(Protocol[Any]):
         self.definition = definition
         plans, summaries = definition.scores, definition.summaries.items()
         self.scored = tuple(
-            Score(plan.name, definition.top(plan), plan.about, is_monotone(definition, plan), plan.digits, plan.main)
+            Score(plan.name, definition.top(plan), plan.words, is_monotone(definition, plan), plan.digits, plan.main)
             for plan in plans
-        ) + tuple(Score(name, plan.top, plan.about, True, plan.digits, plan.main) for name, plan in summaries)
+        ) + tuple(Score(name, plan.top, plan.words, True, plan.digits, plan.main) for name, plan in summaries)
         self.variants, self.options = definition.variants, definition.options
         self.label_kinds = frozenset(family.name for family in definition.criteria if family.labels)
         self.breakdowns, self.orders = definition.breakdowns.tags, definition.breakdowns.orders

@@ -41,9 +41,8 @@ def read_results(folder: Path, definition: Definition) -> Iterator[ImportedReply
     for record in records:
         id = record.id.rpartition(plan.id_until)[0] if plan.id_until else record.id
         replies = tuple(reply for ask in asks for reply in _replies(ask, definition, record))
-        file = (folder if folder.is_dir() else folder.parent) / record.place.rpartition(":")[0]
         fault = None if replies else "it has no rating"
-        yield ImportedReply(id, replies, file, fault=fault, misfit=partial(_misfit, definition, record))
+        yield ImportedReply(id, replies, record.file, fault=fault, misfit=partial(_misfit, definition, record))
 
 
 def _replies(ask: AskPlan, definition: Definition, record: Record) -> Iterator[tuple[str, str]]:
