@@ -97,7 +97,7 @@ def test_rules_drop_warn_wait_and_keep() -> None:
     [{"field": "a", "drop": "x"}, {"field": "a", "equals": 1}, {"field": "a", "equals": 1, "drop": "x", "warn": "y"}],
 )
 def test_rule_needs_one_test_and_one_action(rule: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match="a test is missing|a rule needs"):
+    with pytest.raises(ValidationError, match=r"a test is missing|a rule needs"):
         Rule.model_validate(rule)
 
 
