@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -14,6 +13,7 @@ from ..core.evaluator import group_by_evaluator
 from ..core.marks import Mark
 from ..core.protocol import Protocol
 from .comparable import Comparable
+from .compare.opinions import mean_parts, most_frequent
 from .entries import Entry, Group
 from .numbers import tops
 from .powered import (
@@ -263,25 +263,10 @@ def _parts_of(
     return protocol.parts(replace(entry, marks=marks, scores=scores).row)
 
 
-def most_frequent(values: Sequence[int]) -> list[int]:
-    """Return the most frequent values, more than one if they tie.
-
-    >>> most_frequent([1, 0, 1]), most_frequent([1, 0]), most_frequent([])
-    ([1], [0, 1], [])
-    """
-    counts = Counter(values)
-    return sorted(value for value, count in counts.items() if count == max(counts.values()))
-
-
 def _mean_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, tuple[float, float]]:
     """Return a drawing's contribution to each number, averaged over markings; only numbers that all markings have."""
     each = [protocol.parts(entry.row) for entry in entries]
-    names = set.intersection(*(set(parts) for parts in each)) if each else set()
-    return {name: _average([parts[name] for parts in each]) for name in sorted(names)}
-
-
-def _average(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    return sum(top for top, _ in pairs) / len(pairs), sum(bottom for _, bottom in pairs) / len(pairs)
+    return {name: pair for name, pair in mean_parts(each).items() if all(name in parts for parts in each)}
 
 
 def judged_numbers(drawn: Sequence[JudgedDrawing], places: Mapping[str, int]) -> dict[str, Judged]:

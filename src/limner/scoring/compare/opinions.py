@@ -15,6 +15,7 @@ from ..numbers import shares
 from ..stats import Correlation, Flips, Interval, Measure, RatedUnit, flips
 from ..stats.types import Plain
 
+N = TypeVar("N", int, float)
 PEOPLE_PREFIX = "people/"
 """The prefix of the name under which a study's people are combined."""
 ANYONE = "person/*"
@@ -229,22 +230,22 @@ def merge_people(study: str, people: Sequence[Opinion]) -> Opinion:
     )
 
 
-def majority(values: Sequence[float]) -> float | None:
-    """Return the most frequent value; None if two values tie.
+def most_frequent(values: Sequence[N]) -> list[N]:
+    """Return the most frequent values, more than one if they tie.
 
-    >>> majority([1.0, 0.0, 1.0]), majority([1.0, 0.0])
-    (1.0, None)
+    >>> most_frequent([1, 0, 1]), most_frequent([1, 0]), most_frequent([])
+    ([1], [0, 1], [])
     """
-    ranked = Counter(values).most_common(2)
-    return None if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
+    counts = Counter(values)
+    return sorted(value for value, count in counts.items() if count == max(counts.values()))
 
 
 def majorities(given: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[dict[str, dict[str, float]], int]:
     """Return drawing -> criterion -> the majority's value, and the number of ties, which are left out."""
     ties, marks = 0, dict[str, dict[str, float]]()
     for id, criteria in given.items():
-        agreed = {criterion: majority(values) for criterion, values in criteria.items()}
-        marks[id] = {criterion: share for criterion, share in agreed.items() if share is not None}
+        agreed = {criterion: most_frequent(values) for criterion, values in criteria.items()}
+        marks[id] = {criterion: best[0] for criterion, best in agreed.items() if len(best) == 1}
         ties += len(agreed) - len(marks[id])
     return marks, ties
 
