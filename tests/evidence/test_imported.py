@@ -78,16 +78,17 @@ def test_counts_must_be_whole_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the first line must name the columns"),
-        ("id,score,score\na,7,8\n", "each once"),
+        ("", "this file has no row"),
+        ("id,score,score\na,7,8\n", "has two columns 'score'"),
+        ("id,painter\na,you\n", "values.csv:2: id a: no score; the columns are id,painter,score or image,score"),
         ("id,score\n", "this file has no row"),
         ("id,painter,score\na,you,7\n", "no drawing in the store with painter 'you'; choose from: mine, other"),
         ("id,score\nc,7\n", "values.csv:2: id c: 'c': 2 drawings fit; add the column painter"),
         ("id,score\na,seven\n", "score: 'seven' is not a number"),
         ("id,score\na,101\n", "score: 101 is not a number from 0 to 100"),
-        ("id,score\na,7,8\n", "values.csv:2: expected 2 columns"),
+        ("id,score\na,7,8\n", "values.csv:2: has 3 cells for 2 columns"),
         ("id,score\na,7\na,8\n", "values.csv:3: id a: line 2 says 7 of the same image"),
-        ('id,score\n"a,7\n', "values.csv:2: not CSV: unexpected end of data"),
+        ('id,score\n"a,7\n', "values.csv:2: has 1 cells for 2 columns"),
         (b"id,score\n\xff,7\n", "values.csv:2: not UTF-8"),
     ],
 )

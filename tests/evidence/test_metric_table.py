@@ -62,7 +62,11 @@ def test_image_shared_by_two_painters_is_two_drawings(tmp_path: Path) -> None:
         ("q1,two,,,m,1\n", "numbers.csv:2: id q1: 'q1': 2 drawings fit; add the column strategy"),
         ("q1,three,,,m,1\n", "no drawing in the store with painter 'three'; choose from: one, two"),
         ("q1,one,,,m,high\n", "value: 'high' is not a number; leave out rows without one"),
-        ("q1,one,,,,1\n", "metric: '' is not a name"),
+        (
+            "q1,one,,,,1\n",
+            "id q1: the columns are id,painter,strategy,seed,metric,value; this row has id, painter, value",
+        ),
+        ("q1,one,,,a b,1\n", "metric: 'a b' is not a name"),
         (",,,,m,1\n", "a row without an id needs a painter; choose from: one, two"),
         (",one,svg,,m,1\n", "one has no drawing by the strategy 'svg'; leave it empty for all of them"),
         (",one,,7,m,1\n", "one has no drawing with seed '7'"),
@@ -78,9 +82,13 @@ def test_invalid_row_is_reported_with_file_and_fix(tmp_path: Path, rows: str, me
 
 
 def test_invalid_header_is_rejected(tmp_path: Path) -> None:
-    for head in ("id,painter,value\n", "id,painter,metric,value,value\n", "id,painter,metric,value,score\n"):
-        with pytest.raises(DataError, match="the first line must name the columns"):
-            read_metrics(table(tmp_path, "", head), "exam", THERE)
+    for head, row, message in (
+        ("id,painter,value\n", "q1,one,1\n", "the columns are id,painter,strategy,seed,metric,value"),
+        ("id,painter,metric,value,value\n", "q1,one,m,1,1\n", "has two columns 'value'"),
+        ("id,painter,metric,value,score\n", "q1,one,m,1,1\n", "this row has id, painter, metric, value, score"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read_metrics(table(tmp_path, row, head), "exam", THERE)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

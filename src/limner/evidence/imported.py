@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,8 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..calls import setup_id
-from ..core.data_rows import Problems, read_lines, shorten
-from ..core.errors import DataError
+from ..core.data_rows import Problems, csv_rows, shorten
 from ..core.evidence import AESTHETICS, REGIONS, TABLE_PREFIX
 from ..store import Store
 from ..store.ratings import PainterMetric, Rating, save_painter_metrics, save_ratings
@@ -60,14 +58,12 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
         DataError: The file has errors; the message gives the file and line of each.
     """
     column = COLUMNS[evidence][0]
-
-    def fits(heads: set[str]) -> bool:
-        return column in heads and bool({"id", "image"} & heads)
-
     finder, problems = DrawingFinder(drawings, path.parent), Problems()
     values: dict[str, tuple[float, int]] = {}
-    for line, row in _csv_rows(path, fits, f"id,painter,{column} or image,{column}", problems):
+    for line, row in csv_rows(path, problems):
         try:
+            if column not in row:
+                raise ValueError(f"no {column}; the columns are id,painter,{column} or image,{column}")
             value, drawing = _parse_value(evidence, row[column]), finder.find(row)
         except ValueError as error:
             problems.add(str(error), path, line, shorten(row.get("id") or "") or None)
@@ -77,44 +73,14 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
             old_value, old_line = values[subject]
             problems.add(f"line {old_line} says {old_value:g} of the same image", path, line, drawing.question_id)
         values.setdefault(subject, (value, line))
-    problems.settle()
+    _settle(problems, path, values)
     return ImportedValues(evidence, table_name(path, name), {subject: value for subject, (value, _) in values.items()})
 
 
-def _csv_rows(
-    path: Path, fits: Callable[[set[str]], bool], columns: str, problems: Problems
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line number and cells of each row of a CSV file; unreadable rows and an empty file are problems.
-
-    Args:
-        path: The file.
-        fits: Returns whether the column names are acceptable.
-        columns: The expected names, for the message.
-        problems: The list to add problems to.
-
-    Raises:
-        DataError: The first line does not name the columns.
-    """
-    table = csv.DictReader([line.removesuffix("\r") for line in read_lines(path)], strict=True)
-    try:
-        heads = [head.strip() for head in table.fieldnames or ()]
-    except csv.Error as error:
-        raise DataError(f"not CSV: {error}", file=path, line=1) from error
-    if not fits(set(heads)) or len(set(heads)) < len(heads):
-        raise DataError(f"the first line must name the columns, each once: {columns}; it says {heads}", file=path)
-    table.fieldnames = heads
-    empty = True
-    try:
-        for row in table:
-            empty = False
-            if None in row or None in row.values():
-                problems.add(f"expected {len(heads)} columns", path, table.line_num)
-            else:
-                yield table.line_num, row
-    except csv.Error as error:
-        problems.add(f"not CSV: {error}", path, table.reader.line_num)
-    if empty and not problems.found:
+def _settle(problems: Problems, path: Path, values: Mapping[str, Any]) -> None:
+    if not values and not problems.found:
         problems.add("this file has no row", path)
+    problems.settle()
 
 
 def table_name(path: Path, name: str | None = None) -> str:
@@ -137,7 +103,6 @@ def _parse_value(evidence: str, word: str) -> float:
 
 
 METRIC_COLUMNS = ("id", "painter", "strategy", "seed", "metric", "value")
-REQUIRED_COLUMNS = frozenset({"id", "painter", "metric", "value"})
 METRIC_KIND = "metric"
 _NAME = re.compile(r"[\w.+:@-]{1,150}")
 
@@ -188,12 +153,8 @@ def read_metrics(path: Path, exam: str, drawings: Iterable[Drawing], name: str |
     Raises:
         DataError: The file has errors; the message gives the file and line of each.
     """
-
-    def fits(heads: set[str]) -> bool:
-        return REQUIRED_COLUMNS <= heads <= set(METRIC_COLUMNS)
-
     reader = _MetricRows(exam, list(drawings), path, table_name(path, name))
-    for line, row in _csv_rows(path, fits, ",".join(METRIC_COLUMNS), reader.problems):
+    for line, row in csv_rows(path, reader.problems):
         reader.take({column: cell.strip() for column, cell in row.items()}, line)
     return reader.done()
 
@@ -220,15 +181,17 @@ class _MetricRows:
                     raise ValueError(f"line {earlier[1]} says {earlier[0].value:g} of the same; remove one of them")
                 self._read.setdefault(number.id, (number, line))
         except ValueError as error:
-            self.problems.add(str(error), self._path, line, shorten(row["id"]) or None)
+            self.problems.add(str(error), self._path, line, shorten(row.get("id", "")) or None)
 
     def _numbers(self, row: Mapping[str, str]) -> list[Rating | PainterMetric]:
+        if not {"metric", "value"} <= row.keys() <= {*METRIC_COLUMNS}:
+            raise ValueError(f"the columns are {','.join(METRIC_COLUMNS)}; this row has {', '.join(row)}")
         name, value = row["metric"], _parse_number(row["value"])
         if not _NAME.fullmatch(name):
             raise ValueError(f"metric: {name!r} is not a name; use letters, digits and . _ - + : @")
         setup, body = metric_setup(name, source=self._source)
         numbers: list[Rating | PainterMetric]
-        if row["id"]:
+        if row.get("id"):
             numbers = [Rating(drawing.id, setup, name, value) for drawing in self._finder.find_all(row)]
         else:
             numbers = [self._painter(row, setup, value)]
@@ -236,8 +199,8 @@ class _MetricRows:
         return numbers
 
     def _painter(self, row: Mapping[str, str], setup: str, value: float) -> PainterMetric:
-        painter, strategy, seed = row["painter"], row.get("strategy") or None, row.get("seed") or None
-        if painter not in self._called:
+        painter, strategy, seed = (row.get(name) or None for name in ("painter", "strategy", "seed"))
+        if painter is None or painter not in self._called:
             listed = ", ".join(sorted(self._called)) or "none"
             what = f"no painter {painter!r} with drawings" if painter else "a row without an id needs a painter"
             raise ValueError(f"{what}; choose from: {listed}")
@@ -252,7 +215,7 @@ class _MetricRows:
 
     def done(self) -> ImportedMetrics:
         """Return the metrics; raise an error if any row has a problem."""
-        self.problems.settle()
+        _settle(self.problems, self._path, self._read)
         rows = [number for number, _ in self._read.values()]
         return ImportedMetrics(
             self._setups,

@@ -62,10 +62,6 @@ class PairData:
         self._kept: dict[tuple[int, int], _Kept] = {}
         self._tested: dict[int, tuple[Pair, ...]] = {}
 
-    def of(self, way: int) -> tuple[Pair, ...]:
-        """Return the tested pairs under a judge; none if there would be too many."""
-        return self._tested.get(way, ())
-
     def add(self, way: int, side: Comparable, groups: Sequence[Group], comparison: Comparison | None = None) -> None:
         """Add one judge's painters on their common questions (`side`), and their comparison if it exists."""
         inventory = self.inventory
