@@ -177,6 +177,7 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown:
     opens from disk, without a server or a network. Run it again at any time, even during a run; existing pictures are
     reused.
     """
+    from ..core.plot_data import plural
     from ..report.site import build
 
     loud = sys.stderr.isatty()
@@ -205,7 +206,7 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown:
     for error in built.broken:
         say(f"limner: {error}", err=True)
     counts = {"exam": built.exams, "drawing": built.drawings, "new picture": built.pictures}
-    summary = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
+    summary = ", ".join(plural(count, what) for what, count in counts.items())
     say(f"{built.index}: {summary}, {built.seconds:.1f} s")
     if shown:
         click.launch(str(built.index))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any, Literal, get_args
@@ -74,8 +74,7 @@ class Grid:
         >>> Grid(("a", "b"), ("x",), ((Quantity(1, n=3),), (Quantity(2, n=5),)), "", 1, "").counted(0)
         'n = 3 to 5'
         """
-        counts = sorted({row[column].n for row in self.cells})
-        return f"n = {' to '.join(dict.fromkeys(str(end) for end in (counts[0], counts[-1])))}" if counts else "n = 0"
+        return f"n = {least_to_most(row[column].n for row in self.cells)}"
 
     def scaled(self, by: float) -> Grid:
         """Return the grid with all numbers, including `top`, multiplied by `by`."""
@@ -258,6 +257,25 @@ def has_abstentions(rows: Sequence[Row], score: str) -> bool:
     """Return whether a score is missing because the judge abstained; the other drawings are then not a fair sample."""
     open_ = (row for row in rows if row.scores.get(score) is None)
     return any(mark.verdict == "abstain" for row in open_ for mark in row.marks)
+
+
+def least_to_most(counts: Iterable[int]) -> str:
+    """Return the smallest and the largest number in words, or the number if they are the same.
+
+    >>> least_to_most([5, 3, 4]), least_to_most([2, 2]), least_to_most([])
+    ('3 to 5', '2', '0')
+    """
+    listed = sorted(counts) or [0]
+    return " to ".join(dict.fromkeys(map(str, (listed[0], listed[-1]))))
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> plural(1, "question"), plural(1200, "question")
+    ('1 question', '1,200 questions')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def plain_tag(word: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from ... import exams
 from ...core.errors import UsageError
 from ...core.exam import Exam
+from ...core.plot_data import least_to_most
 from ...scoring import Comparable
 from ...scoring.stats import MIN_CLUSTERS
 from ...store import Store
@@ -419,10 +420,10 @@ def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) 
     if layout.rows in COUNTED:
         return f"{len(whole)} {COUNTED[layout.rows]}"
     about = _about(layout, held.exam, sections)
-    counts = sorted({len(about & ids) for ids in _rested_on(layout, held)} - {0})
-    if counts == [len(whole)]:
+    counts = {len(about & ids) for ids in _rested_on(layout, held)} - {0}
+    if counts == {len(whole)}:
         return f"{len(whole)} questions"
-    least_and_most = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "none"
+    least_and_most = least_to_most(counts) if counts else "none"
     if len(about) == len(whole):
         return f"{least_and_most} of its {len(whole)} questions scored"
     return f"{least_and_most} of this table's {len(about)} questions scored (the exam has {len(whole)})"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ... import exams
 from ...core.errors import UsageError
-from ...core.plot_data import Grid, Quantity, score_with_scale
+from ...core.plot_data import Grid, Quantity, least_to_most, score_with_scale
 from ...scoring import Comparable, comparable
 from ...scoring.compare import AgreementNumber
 from ...scoring.compare import judges as compare_judges
@@ -191,11 +191,11 @@ def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
     for pair in combinations(names, 2):
         kappa[pair[::-1]] = _quantity(agreement.number(*pair, "kappa", "all"))
         order[pair[::-1]] = _quantity(agreement.number(*pair, "spearman", agreement.score.name, unit="painter"))
-    drawings = _ends(len(rater.parts) for rater in agreement.raters)
+    drawings = least_to_most(len(rater.parts) for rater in agreement.raters)
     caption = (
         f"{agreement.exam} · {len(names)} judges · reading {agreement.reading} · {drawings} drawings marked by each"
         f" · order of painters by {agreement.score.name}"
-        f" · coverage: painters in common, n = {_ends(cell.n for cell in order.values())}"
+        f" · coverage: painters in common, n = {least_to_most(cell.n for cell in order.values())}"
     )
     if any(cell.value is None for cell in (*kappa.values(), *order.values())):
         caption += " · –: too few for a coefficient"
@@ -207,11 +207,6 @@ def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
 
 def _quantity(number: AgreementNumber | None) -> Quantity:
     return Quantity() if number is None else Quantity(number.value, number.low, number.high, number.n)
-
-
-def _ends(counts: Iterable[int]) -> str:
-    listed = sorted(counts)
-    return " to ".join(dict.fromkeys(str(end) for end in (listed[0], listed[-1])))
 
 
 def _matrix(names: tuple[str, ...], values: dict[tuple[str, str], Quantity], label: str, caption: str) -> Grid:

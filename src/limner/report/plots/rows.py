@@ -16,6 +16,7 @@ from ...core.plot_data import (
     Spread,
     describe_left_out,
     has_abstentions,
+    least_to_most,
     plain_tag,
     score_with_scale,
 )
@@ -294,9 +295,7 @@ def violins(frame: Spread, width: str) -> Sketch:
 
 
 def _counted(values: Sequence[Sequence[float]]) -> str:
-    counts = sorted({len(each) for each in values if each})
-    range_text = " to ".join(dict.fromkeys(str(count) for count in (*counts[:1], *counts[-1:])))
-    return f"n = {range_text} drawings a painter"
+    return f"n = {least_to_most(len(each) for each in values if each)} drawings a painter"
 
 
 def _violin(panel: Any, row: float, values: Sequence[float], colour: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.evaluator import REFERENCE
+from ...core.plot_data import plural
 from ...core.protocol import Score
 from ...scoring import Standing, columns
 from ...scoring.compare import Comparison
@@ -161,7 +162,7 @@ def _value(row: Standing, score: Score) -> str:
     interval = row.scores[score.name]
     value = f"{interval.value:.{score.digits}f} {_plain(score)}"
     if interval.low is None or interval.high is None:
-        return f"{value} on {row.numbers.n} question{'' if row.numbers.n == 1 else 's'}"
+        return f"{value} on {plural(row.numbers.n, 'question')}"
     return f"{value} [{interval.low:.{score.digits}f}, {interval.high:.{score.digits}f}]"
 
 

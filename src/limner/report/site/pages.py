@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import version
 
+from ...core.plot_data import plural
 from ...store import Store
 from .chunks import without_folders
 from .inventory import Inventory
@@ -186,8 +187,8 @@ def _foot(feet: Sequence[Provenance], built: float, store: str) -> str:
     drawings = sum(foot.drawings for foot in feet)
     readings = ", ".join(dict.fromkeys(foot.reading for foot in feet)) or "none"
     judges = len({table.id for foot in feet for table in foot.tables})
-    parts = [f"Limner {version('limner')}", f"made {day(built)}", _many(drawings, "drawing"), _many(judges, "judge")]
-    parts += [f"reading {readings}", f"coverage {_coverage(feet)}", _many(failed, "failure")]
+    parts = [f"Limner {version('limner')}", f"made {day(built)}", plural(drawings, "drawing"), plural(judges, "judge")]
+    parts += [f"reading {readings}", f"coverage {_coverage(feet)}", plural(failed, "failure")]
     bodies = "".join(_exam_foot(foot) for foot in feet)
     more = f"<p>Python {text(platform.python_version())} · store {text(store)}</p>"
     return (
@@ -206,8 +207,8 @@ def _coverage(feet: Sequence[Provenance]) -> str:
 def _exam_foot(foot: Provenance) -> str:
     failures = ", ".join(f"{count} {kind}" for kind, count in foot.failures.items()) or "none"
     facts = {
-        "Exam": f"{foot.exam} ({foot.kind}), {_many(foot.questions, 'question')}",
-        "Drawings": f"{foot.drawings} by {_many(foot.painters, 'painter')}, {_days(*foot.drawn)}",
+        "Exam": f"{foot.exam} ({foot.kind}), {plural(foot.questions, 'question')}",
+        "Drawings": f"{foot.drawings} by {plural(foot.painters, 'painter')}, {_days(*foot.drawn)}",
         "Reading": foot.reading,
         "Coverage": _coverage([foot]),
         "Failures": failures,
@@ -230,7 +231,3 @@ def _facts(facts: Mapping[str, object]) -> str:
 
 def _days(first: float | None, last: float | None) -> str:
     return f"{day(first)} to {day(last)}"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

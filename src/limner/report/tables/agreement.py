@@ -9,8 +9,8 @@ from typing import Any
 from ...scoring.compare import Agreement, AgreementNumber
 from ...scoring.compare.opinions import ALL_CRITERIA, ANYONE, PEOPLE_PREFIX, make_number
 from ...scoring.compare.pair_numbers import PAIR_FORMS
-from ...scoring.stats import MEASURES, Interval, Measure
-from .model import MISSING, Cell, Cells, Table, interval_cell, number, simple_table
+from ...scoring.stats import MEASURES, Measure
+from .model import MISSING, Cell, Cells, Table, interval_cell, number, percent_cell, simple_table
 
 COLUMNS = ("exam", "reading", *(field.name for field in fields(AgreementNumber)))
 MARKS = ("accuracy", "kappa", "ac1", "ac2", "alpha_nominal", "alpha_interval", "first_only", "second_only")
@@ -87,7 +87,7 @@ def _judges_table(agreement: Agreement) -> Table:
     notes = [agreement.reason] if agreement.reason else []
     for rater in agreement.raters:
         flips, cost, seconds = rater.flips, rater.cost, rater.seconds
-        rate = _percent(flips.rate) if flips.n else Cell()
+        rate = percent_cell(flips.rate) if flips.n else Cell()
         counts = [str(len(rater.parts)), str(rater.markings)]
         rows.append([rater.name, *counts, rate, number(cost.value, 5), number(seconds.value, 2)])
         if cost.reason and cost.n:
@@ -101,11 +101,6 @@ def _judges_table(agreement: Agreement) -> Table:
     notes += [each.sentence for each in agreement.replacements if each.sentence]
     title = f"{agreement.exam} · judges · reading {agreement.reading}"
     return simple_table(title, ["judge", "drawings", "markings", "flips %", "$ per image", "s per image"], rows, notes)
-
-
-def _percent(share: Interval) -> Cell:
-    value, low, high = (None if each is None else 100 * each for each in (share.value, share.low, share.high))
-    return interval_cell(value, low, high, 1)
 
 
 def _all_judges_table(agreement: Agreement) -> Table:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...core.evaluator import group_by_evaluator
+from ...core.plot_data import plural
 from ...core.protocol import UNREAD, FailureModes
 from ...scoring import Standing
 from ...scoring.items import FLAGS, GROUP, ItemRow, ItemStatistics, group_size
 from ...scoring.stats import MIN_CLUSTERS
-from .model import MISSING, Cell, Table, interval_cell, number, simple_table
+from .model import MISSING, Cell, Table, number, percent_cell, simple_table
 from .render.csv import records
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _tables(statistics: ItemStatistics, exam: str, flagged: bool) -> Iterator[Ta
 
     questions, criteria = kept(statistics.questions), kept(statistics.criteria)
     count = len(statistics.painters)
-    title = f"{exam} · items under {statistics.evaluator.told} · {count} {'painter' if count == 1 else 'painters'}"
+    title = f"{exam} · items under {statistics.evaluator.told} · {plural(count, 'painter')}"
     if flagged and not questions and not criteria:
         yield simple_table(f"{title} · nothing is flagged", [], [])
         return
@@ -124,9 +125,7 @@ def _tables(statistics: ItemStatistics, exam: str, flagged: bool) -> Iterator[Ta
 
 
 def _cells(row: ItemRow, differ: bool = False) -> list[str | Cell]:
-    right = row.right
-    value, low, high = (None if end is None else 100 * end for end in (right.value, right.low, right.high))
-    share = interval_cell(value, low, high, 0, right.n if right.n < MIN_CLUSTERS else None)
+    share = percent_cell(row.right, 0, row.right.n if row.right.n < MIN_CLUSTERS else None)
     cells: list[str | Cell] = [share, number(row.item_total.value, 2), number(row.discrimination.value, 2)]
     if differ:
         cells.append(MISSING if row.differ.value is None else f"{100 * row.differ.value:.0f}% of {row.differ.n}")

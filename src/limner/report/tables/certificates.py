@@ -9,6 +9,7 @@ from ...certify.bias import CLEAN, FAMILY_ALPHA, GUESSES, SEES
 from ...certify.planted import TYPICAL_NOISE, Detectable
 from ...certify.proof import BLANK, TEXT, VERDICTS
 from ...certify.trials import OTHER
+from ...core.plot_data import plural
 from ...store.ratings import CertificateRow
 from .model import MISSING, Table, simple_table
 
@@ -247,19 +248,14 @@ def _impossible(body: Mapping[str, Any]) -> list[str]:
     for row in body["impossible"]:
         together.setdefault((row["why"], row["questions"]), []).append(PICTURES.get(row["picture"], row["picture"]))
     return [
-        f"not possible for {count} of {_questions(body['questions'])}: {', '.join(names)} ({why})"
+        f"not possible for {count} of {plural(body['questions'], 'question')}: {', '.join(names)} ({why})"
         for (why, count), names in together.items()
     ]
 
 
-def _questions(count: int) -> str:
-    return f"{count} question" if count == 1 else f"{count} questions"
-
-
 def _verdicts(body: Mapping[str, Any]) -> Table:
     rows = [[verdict, str(body["criteria"][verdict]), MEANING[verdict]] for verdict in VERDICTS]
-    asks = f"{body['asked']} asks" if body["asked"] != 1 else "1 ask"
-    notes = [f"{_questions(body['questions'])}, {asks}, {body['failed']} failed"]
+    notes = [f"{plural(body['questions'], 'question')}, {plural(body['asked'], 'ask')}, {body['failed']} failed"]
     if body["examined"] is None:
         notes.append("the judge was not examined: faults it does not see may look like criteria to fix")
     return simple_table("", ["criteria", "how many", "what it means"], rows, notes, prose=("what it means",))

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...core.plot_data import plural
 from ...scoring.compare import MET, Across, Comparison, Pair
 from ...scoring.stats import ALPHA
+from .agreement import p_words
 from .model import BETWEEN, MISSING, Cells, Table, interval_cell, nothing_marked, number, simple_table
 
 COLUMNS = (
@@ -65,14 +67,10 @@ def _legend(comparisons: Sequence[Comparison]) -> list[str]:
     return notes
 
 
-def _count(questions: int) -> str:
-    return "1 question" if questions == 1 else f"{questions} questions"
-
-
 def _on(comparison: Comparison) -> str:
     if comparison.compared.on == "all":
         return "each painter on its own questions, every two on those they share"
-    return f"{_count(comparison.questions)} that all painters have"
+    return f"{plural(comparison.questions, 'question')} that all painters have"
 
 
 def _places(comparison: Comparison, title: str) -> Table:
@@ -119,7 +117,7 @@ def _pair_table(comparison: Comparison, pairs: Sequence[Pair], title: str) -> Ta
     for pair in pairs:
         gap = interval_cell(pair.difference.value, pair.difference.low, pair.difference.high, digits)
         needed = MISSING if pair.needed.value is None else f"{pair.needed.value:.0f}"
-        rows.append([pair.first, pair.second, gap, _p(pair.deciding_p), needed, _verdict(pair)])
+        rows.append([pair.first, pair.second, gap, p_words(pair.deciding_p), needed, _verdict(pair)])
     columns = ["first", "second", "difference", "p", "needed", "verdict"]
     return simple_table(title, columns, rows, names=2, prose=["verdict"])
 
@@ -130,24 +128,13 @@ def _verdict(pair: Pair) -> str:
     return pair.verdict if pair.deciding_p is None else "tie" if pair.differing else "equal"
 
 
-def _p(value: float | None) -> str:
-    return MISSING if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
 def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
     """Yield one row per painter and one per pair; the column ``row`` says which."""
     for comparison in comparisons:
-        head = {
-            "exam": comparison.exam,
-            "reading": comparison.reading,
-            "judge": comparison.evaluator.judge,
-            "score": comparison.score.name,
-        }
-        head |= {
-            "by": comparison.by or "",
-            "category": comparison.category or "",
-            "evaluator": comparison.evaluator.name,
-        }
+        evaluator = comparison.evaluator
+        head = {"exam": comparison.exam, "reading": comparison.reading, "judge": evaluator.judge}
+        head |= {"by": comparison.by or "", "category": comparison.category or ""}
+        head |= {"score": comparison.score.name, "evaluator": evaluator.name}
         for place in comparison.places:
             line = {**head, "row": "painter", "painter": place.name, **place.score.to_json()}
             line |= {"coverage": place.coverage, "pessimistic": place.pessimistic}
@@ -171,7 +158,7 @@ def across_tables(across: Across) -> list[Table]:
         for painter in across.painters
     ]
     notes = [
-        f"{column.exam}: {column.score.name}, judge {column.evaluator.name}, {_count(column.questions)}"
+        f"{column.exam}: {column.score.name}, judge {column.evaluator.name}, {plural(column.questions, 'question')}"
         for column in across.columns
     ]
     notes += [f"{column.exam}: {warning}" for column in across.columns for warning in column.evaluator.warnings]

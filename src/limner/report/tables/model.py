@@ -316,6 +316,12 @@ def interval_cell(
     return Cell(text, float(text), number(low, digits), number(high, digits))
 
 
+def percent_cell(share: Interval, digits: int = 1, few: int | None = None) -> Cell:
+    """Return a cell with a share in percent; see `interval_cell`."""
+    value, low, high = (None if end is None else 100 * end for end in (share.value, share.low, share.high))
+    return interval_cell(value, low, high, digits, few)
+
+
 def score_cell(score: Interval | None, bounds: tuple[float, float] | None, digits: int, scale: float = 1.0) -> Cell:
     """Return a cell with a score, its number of questions if they are few, or its bounds if it is undecided."""
     if score is not None and score.value is not None:

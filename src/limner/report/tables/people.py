@@ -16,7 +16,7 @@ from ...scoring.powered import HumanInterval
 from ...scoring.preferences import Preferences
 from ...scoring.stats import ALPHA, Interval
 from ...scoring.weights import ALONE, EQUAL, FITTED, OWN, ROUNDED, WeightsFit
-from .model import MISSING, Cell, Cells, Table, interval_cell, number, score_cell, simple_table
+from .model import MISSING, Cell, Cells, Table, interval_cell, number, percent_cell, score_cell, simple_table
 from .render.csv import records
 
 CORRECTED_COLUMNS = (
@@ -119,19 +119,8 @@ def corrected_records(rows: Sequence[Standing]) -> Iterator[dict[str, Any]]:
 
 
 PREFERENCE_COLUMNS = (
-    "exam",
-    "study",
-    "evaluator",
-    "scale",
-    "first",
-    "second",
-    "measure",
-    "n",
-    "value",
-    "low",
-    "high",
-    "p",
-)
+    "exam", "study", "evaluator", "scale", "first", "second", "measure", "n", "value", "low", "high", "p",
+)  # fmt: skip
 EVEN = 50.0
 
 
@@ -143,14 +132,15 @@ def preference_tables(preferences: Sequence[Preferences]) -> list[Table]:
 def _painters(preferences: Preferences) -> Table:
     rows: list[Cells] = [
         [
-            each.painter, str(each.wins), str(each.ties), str(each.losses), _percent(each.rate),
+            each.painter, str(each.wins), str(each.ties), str(each.losses), percent_cell(each.rate),
             interval_cell(each.strength.value, each.strength.low, each.strength.high, 2),
         ]
         for each in preferences.painters
     ]  # fmt: skip
     who = f"{preferences.evaluator} ({preferences.raters})" if preferences.raters > 1 else preferences.evaluator
     study = f" · study {preferences.study}" if preferences.study else ""
-    notes = [f"{preferences.n} choices on {preferences.questions} questions" + _skipped(preferences.skipped)]
+    skipped = f", {preferences.skipped} more skipped" if preferences.skipped else ""
+    notes = [f"{preferences.n} choices on {preferences.questions} questions{skipped}"]
     if preferences.reason:
         notes.append(preferences.reason)
     notes += _order(preferences)
@@ -162,10 +152,6 @@ def _painters(preferences: Preferences) -> Table:
     )
     title = f"{preferences.exam} · {preferences.scale} · {who}{study}"
     return simple_table(title, ["painter", "wins", "ties", "losses", "win %", "strength"], rows, notes)
-
-
-def _skipped(count: int) -> str:
-    return f", {count} more skipped" if count else ""
 
 
 def _order(preferences: Preferences) -> list[str]:
@@ -190,14 +176,9 @@ def _words(interval: Interval, scale: float, digits: int) -> str:
     return f"{ends[0]}" + (f" [{ends[1]}, {ends[2]}]" if ends[1] is not None else "")
 
 
-def _percent(rate: Interval) -> Any:
-    value, low, high = (None if end is None else 100 * end for end in (rate.value, rate.low, rate.high))
-    return interval_cell(value, low, high, 1)
-
-
 def _pairs(preferences: Preferences) -> Table:
     rows: list[Cells] = [
-        [each.first, each.second, str(each.wins), str(each.ties), str(each.losses), _percent(each.rate)]
+        [each.first, each.second, str(each.wins), str(each.ties), str(each.losses), percent_cell(each.rate)]
         for each in preferences.pairs
     ]
     columns = ["first", "second", "1st wins", "ties", "2nd wins", "1st wins %"]
@@ -210,12 +191,7 @@ def preferences_csv(preferences: Sequence[Preferences]) -> str:
 
 
 def _numbers(preferences: Preferences) -> Iterator[dict[str, Any]]:
-    head = {
-        "exam": preferences.exam,
-        "study": preferences.study,
-        "evaluator": preferences.evaluator,
-        "scale": preferences.scale,
-    }
+    head = {name: getattr(preferences, name) for name in ("exam", "study", "evaluator", "scale")}
     for each in preferences.painters:
         n = each.wins + each.ties + each.losses
         yield {**head, "first": each.painter, "measure": "win_rate", **each.rate.to_json(), "n": n}
@@ -225,13 +201,8 @@ def _numbers(preferences: Preferences) -> Iterator[dict[str, Any]]:
         names = {"first": pair.first, "second": pair.second}
         yield {**head, **names, "measure": "win_rate", **pair.rate.to_json(), "n": n}
     yield {**head, "measure": "shown_first", **preferences.shown_first.to_json(), "n": preferences.n}
-    yield {
-        **head,
-        "measure": "order_effect",
-        **preferences.order.to_json(),
-        "n": preferences.n,
-        "p": preferences.order_p,
-    }
+    order = {**preferences.order.to_json(), "n": preferences.n, "p": preferences.order_p}
+    yield {**head, "measure": "order_effect", **order}
     yield {**head, "measure": "davidson_nu", **preferences.ties.to_json(), "n": preferences.n}
 
 

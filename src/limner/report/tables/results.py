@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from ...core.plot_data import plural
 from ...scoring import Standing
 from ...scoring.compare import Across, Agreement, Comparison
 from .agreement import COLUMNS as AGREEMENT_COLUMNS
@@ -56,7 +57,7 @@ class Standings(Framed, list[Standing]):
 
     def __repr__(self) -> str:
         """Return the name of the class and the counts."""
-        return f"<Standings: {_counted(len({row.name for row in self}), 'painter')}, {_evaluators(self)}>"
+        return f"<Standings: {plural(len({row.name for row in self}), 'painter')}, {_evaluators(self)}>"
 
 
 class Comparisons(Framed, list[Comparison]):
@@ -77,7 +78,7 @@ class Comparisons(Framed, list[Comparison]):
     def __repr__(self) -> str:
         """Return the name of the class and the counts."""
         pairs = sum(len(comparison.pairs) for comparison in self)
-        return f"<Comparisons: {_counted(pairs, 'pair')} of painters, {_evaluators(self)}>"
+        return f"<Comparisons: {plural(pairs, 'pair')} of painters, {_evaluators(self)}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,7 +95,7 @@ class ExamComparison(Framed, Across):
 
     def __repr__(self) -> str:
         """Return the name of the class and the counts."""
-        return f"<ExamComparison: {_counted(len(self.painters), 'painter')}, {_counted(len(self.columns), 'exam')}>"
+        return f"<ExamComparison: {plural(len(self.painters), 'painter')}, {plural(len(self.columns), 'exam')}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,7 +112,7 @@ class JudgeAgreement(Framed, Agreement):
 
     def __repr__(self) -> str:
         """Return the name of the class and the counts."""
-        judges, numbers = _counted(len(self.raters), "judge"), _counted(len(self.numbers), "number")
+        judges, numbers = plural(len(self.raters), "judge"), plural(len(self.numbers), "number")
         return f"<JudgeAgreement: {self.exam}, {judges}, {numbers}>"
 
 
@@ -140,7 +141,7 @@ class QuestionView(Framed, dict[str, Any]):
 
     def __repr__(self) -> str:
         """Return the question's id, and the counts of drawings and markings."""
-        drawings, markings = _counted(len(self["drawings"]), "drawing"), _counted(len(self["markings"]), "marking")
+        drawings, markings = plural(len(self["drawings"]), "drawing"), plural(len(self["markings"]), "marking")
         return f"<QuestionView: {self['exam']} {self['id']}, {drawings}, {markings}>"
 
     def _repr_html_(self) -> str:
@@ -159,9 +160,5 @@ def exam_comparison(across: Across) -> ExamComparison:
     return ExamComparison(**{field.name: getattr(across, field.name) for field in fields(across)})
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
 def _evaluators(rows: Iterable[Standing | Comparison]) -> str:
-    return _counted(len({row.evaluator.id for row in rows}), "evaluator")
+    return plural(len({row.evaluator.id for row in rows}), "evaluator")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...core.errors import UsageError
 from ...core.evaluator import group_by_evaluator
+from ...core.plot_data import least_to_most, plural
 from ...core.protocol import Protocol, Score
 from ...exams import kind
 from ...scoring import FLAGGED, Numbers, Standing, columns
@@ -163,16 +164,15 @@ def _screening(rows: Sequence[Standing]) -> list[str]:
     if flagged:
         ids = list(dict.fromkeys(id for row in rows for id in row.flagged_ids))
         listed = ", ".join(ids[:3]) + (" …" if len(ids) > 3 else "")
-        single = flagged == 1
         remarks.append(
-            f"{flagged} drawing{'' if single else 's'} carr{'ies' if single else 'y'} words addressed to the examiner: "
+            f"{plural(flagged, 'drawing')} carr{'ies' if flagged == 1 else 'y'} words addressed to the examiner: "
             f"{listed} (limner show {rows[0].exam} {ids[0]})"
         )
     if left_out:
         remarks.append("these are left out (--exclude-flagged): they have no score, and coverage falls")
     if unknown and any(row.screened for row in rows):
         remarks.append(
-            f"{unknown} drawing{'' if unknown == 1 else 's'} not screened for such words: OCR has not read their text "
+            f"{plural(unknown, 'drawing')} not screened for such words: OCR has not read their text "
             f"(limner evidence {rows[0].exam} --probe ocr)"
         )
     return remarks
@@ -190,8 +190,7 @@ def _matrix(rows: Sequence[Standing], tag: str, protocol: Protocol[Any], score: 
     body: list[Cells] = []
     for category in categories:
         views, name = [row.by.get(tag, {}).get(category) for row in rows], category if dimension else score.name
-        counts = sorted({view.n for view in views if view is not None})
-        cells: Cells = [category, " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))]
+        cells: Cells = [category, least_to_most(view.n for view in views if view is not None)]
         cells += [
             Cell() if view is None else score_cell(view.scores.get(name), view.bounds.get(name), digits.get(name, 2))
             for view in views
