@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import erfc, sqrt
 from statistics import NormalDist
@@ -23,11 +22,7 @@ MIN_VARIED = 10
 HANDFUL = 3
 """The number of hits (or misses) up to which Wilson's interval is too short on their side."""
 LARGEST = 4_000_000
-"""The maximum number of weights held in memory at a time."""
-MAX_CACHED_BYTES = 32 * 2**20
-"""The maximum size of the cache of weights, in bytes."""
-FEW_WEIGHTS = 2**18
-"""The maximum number of weights cached as eight-byte floats, ready to multiply; more are cached as single bytes."""
+"""The maximum number of numbers computed at a time."""
 AT_ONCE = LARGEST // 16
 """The number of weights drawn at a time."""
 NEAR_BY = 2**17
@@ -58,22 +53,17 @@ def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAM
     if not sizes:
         return [{} for _ in many]
     (size,) = sizes
-    drawn: list[dict[str, list[Floats]]] = [{} for _ in many]
-    for weights in _weights(size, resamples):
-        count = len(weights)
-        for place, parts in enumerate(many):
-            if not parts:
-                continue
-            # Distinct denominators only: most scores of an exam share theirs.
-            distinct = {bottoms.tobytes(): bottoms for _, bottoms in parts.values()}
-            sums = _products(weights, [*(tops for tops, _ in parts.values()), *distinct.values()])
-            under, means = dict(zip(distinct, sums[len(parts) :], strict=True)), {}
-            for (name, (_, bottoms)), above in zip(parts.items(), sums[: len(parts)], strict=True):
-                below = under[bottoms.tobytes()]
-                means[name] = np.divide(above, below, out=np.full(count, np.nan), where=below > 0)
-            for name, values in derive(means).items():
-                drawn[place].setdefault(name, []).append(values)
-    return [{name: np.concatenate(values) for name, values in one.items()} for one in drawn]
+    weights, drawn = _weights(size, resamples), list[dict[str, Floats]]()
+    for parts in many:
+        # Distinct denominators only: most scores of an exam share theirs.
+        distinct = {bottoms.tobytes(): bottoms for _, bottoms in parts.values()}
+        sums = _products(weights, [*(tops for tops, _ in parts.values()), *distinct.values()])
+        under, means = dict(zip(distinct, sums[len(parts) :], strict=True)), {}
+        for (name, (_, bottoms)), above in zip(parts.items(), sums[: len(parts)], strict=True):
+            below = under[bottoms.tobytes()]
+            means[name] = np.divide(above, below, out=np.full(resamples, np.nan), where=below > 0)
+        drawn.append(dict(derive(means)) if parts else {})
+    return drawn
 
 
 def _products(weights: Weights, columns: Sequence[Floats]) -> list[Floats]:
@@ -82,47 +72,21 @@ def _products(weights: Weights, columns: Sequence[Floats]) -> list[Floats]:
     # A multiple of four rows, as products are computed in fours; other steps would change the last bits.
     step = 4 * max(1, NEAR_BY // max(1, weights.shape[1]) // 4)
     for at in range(0, len(weights), step):
-        rows = weights[at : at + step].astype(np.float64, copy=False)
+        rows = weights[at : at + step].astype(np.float64)
         for column, out in zip(columns, products, strict=True):
             np.dot(rows, column, out=out[at : at + step])
     return products
 
 
-_kept: OrderedDict[tuple[int, int], list[Weights]] = OrderedDict()
-"""The cache of weights by size, least recently used first; drawing them is many times slower than reading them."""
-
-
-def _weights(size: int, resamples: int) -> Iterator[Weights]:
-    """Yield how often each cluster is drawn in each resample, in bounded blocks; the seed makes them reproducible."""
-    key = size, resamples
-    if key in _kept:
-        _kept.move_to_end(key)
-        yield from _kept[key]
-        return
-    kept: list[Weights] | None = [] if size * resamples <= MAX_CACHED_BYTES else None
-    for block in _drawn(size, resamples):
-        if kept is not None:
-            kept.append(block)
-        yield block
-    if kept is not None:
-        _kept[key] = kept
-        while sum(block.nbytes for blocks in _kept.values() for block in blocks) > MAX_CACHED_BYTES:
-            _kept.popitem(last=False)
-
-
-def _drawn(size: int, resamples: int) -> Iterator[Weights]:
-    generator = np.random.default_rng(SEED)
-    step = max(1, min(resamples, LARGEST // max(1, size)))
-    few, chances = max(1, AT_ONCE // max(1, size)), np.full(size, 1 / size)
-    for start in range(0, resamples, step):
-        count = min(step, resamples - start)
-        block: Weights = np.empty((count, size), dtype=np.float64 if size * resamples <= FEW_WEIGHTS else np.uint8)
-        for at in range(0, count, few):
-            counts = generator.multinomial(size, chances, size=min(few, count - at))
-            if block.dtype == np.uint8 and counts.max(initial=0) > 255:  # Practically never happens.
-                block = block.astype(np.float64)
-            block[at : at + few] = counts
-        yield block
+@lru_cache(maxsize=8)  # Drawing them is many times slower than reading them.
+def _weights(size: int, resamples: int) -> Weights:
+    """Return how often each cluster is drawn in each resample; the seed makes them reproducible."""
+    generator, chances, step = np.random.default_rng(SEED), np.full(size, 1 / size), max(1, AT_ONCE // max(1, size))
+    weights = np.empty((resamples, size), dtype=np.uint8)
+    for at in range(0, resamples, step):
+        # One cluster in 256 draws or more practically never happens.
+        weights[at : at + step] = generator.multinomial(size, chances, size=min(step, resamples - at))
+    return weights
 
 
 def interval(value: float, spread: Floats, n: int) -> Interval:
