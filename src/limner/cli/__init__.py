@@ -35,12 +35,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "modes": "Sort painters' errors into failure modes with a chat model.",
         "export": "Export one row per drawing and judge.",
     },
-    "Judges": {
-        "examine-judge": "Examine a judge on faults of known effect, or check whether it has drifted since.",
-    },
-    "People": {
-        "study": "Let people mark drawings: create a study, serve its page, export and import answers.",
-    },
+    "Judges": {"examine-judge": "Examine a judge on faults of known effect, or check whether it has drifted since."},
+    "People": {"study": "Let people mark drawings: create a study, serve its page, export and import answers."},
     "Publish": {
         "table": "Show a paper's table, with the published figures and your own.",
         "plot": "Draw a plot of scores for print: SVG, PDF or PNG.",
@@ -52,22 +48,14 @@ GROUPS: dict[str, dict[str, str]] = {
         "spend": "Show what was spent, by painter, judge and exam.",
         "batches": "Show the batches submitted to services, or cancel one.",
     },
-    "Models": {
-        "models": "Show facts about models (dates, prices, successors), or update them.",
-    },
+    "Models": {"models": "Show facts about models (dates, prices, successors), or update them."},
     "Exams": {
         "exams": "List installed exams.",
         "exam": "Check an exam's data, prove its rubric, or start an exam of your own.",
     },
-    "Build": {
-        "build": "Build an exam with a recipe: from your images, topics or papers.",
-    },
-    "Train": {
-        "train": "Train FLUX-Reason: a painter that draws from chains of reasoning.",
-    },
-    "Evidence": {
-        "evidence": "Measure stored drawings: text, regions, aesthetics.",
-    },
+    "Build": {"build": "Build an exam with a recipe: from your images, topics or papers."},
+    "Train": {"train": "Train FLUX-Reason: a painter that draws from chains of reasoning."},
+    "Evidence": {"evidence": "Measure stored drawings: text, regions, aesthetics."},
     "Store": {
         "verify": "Check a store: its database, every image against its hash, orphaned files.",
         "merge": "Merge stores into one, without losing or duplicating anything.",

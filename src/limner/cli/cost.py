@@ -44,11 +44,7 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
     body = {"steps": [line.to_json() for line in estimates], "dollars": dollars, "unknown_prices": unknown}
     if shard is not None:
         body["shard"] = str(shard)
-    show(
-        form,
-        lambda: [estimate_table(exam, len(plan.exam.questions), estimates, shard)],
-        body=lambda: body,
-    )
+    show(form, lambda: [estimate_table(exam, len(plan.exam.questions), estimates, shard)], body=lambda: body)
 
 
 @click.command("spend")
@@ -76,11 +72,7 @@ def spend_command(by: tuple[str, ...], purse: str | None, store: str, form: str)
             show(form, lambda: [purse_table(each) for each in purses], body=lambda: [each.to_json() for each in purses])
             return
         rows = spent(opened, by)
-    show(
-        form,
-        lambda: [spend_table(store, by, rows)],
-        body=lambda: [row.to_json() for row in rows],
-    )
+    show(form, lambda: [spend_table(store, by, rows)], body=lambda: [row.to_json() for row in rows])
 
 
 @click.command("batches")

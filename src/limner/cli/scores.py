@@ -109,13 +109,7 @@ def compare_command(exam: str | None, **given: Any) -> None:
         **how,
         **options.group_filters(given),
     )
-    show(
-        given["form"],
-        comparisons.tables,
-        body=comparisons.to_json,
-        records=comparisons.to_csv,
-        notes=given["notes"],
-    )
+    show(given["form"], comparisons.tables, body=comparisons.to_json, records=comparisons.to_csv, notes=given["notes"])
 
 
 def _refuse_single_exam_options(given: dict[str, Any]) -> None:
@@ -223,13 +217,7 @@ def show_command(exam: str, id: str, form: str, **given: Any) -> None:
     """Show one question: its prompt, every drawing, every mark with its reason. Needs only the store."""
     from ..report.tables.question import describe_question, print_question
 
-    body = describe_question(
-        exam,
-        id,
-        store=given["store"],
-        reading=given["reading"],
-        **options.group_filters(given),
-    )
+    body = describe_question(exam, id, store=given["store"], reading=given["reading"], **options.group_filters(given))
     if form == "json":
         say(json.dumps(body, ensure_ascii=False, indent=2))
     else:
@@ -394,9 +382,4 @@ def _weights(exam: str, given: dict[str, Any]) -> None:
         without=given["without"],
         selection=options.make_selection(given),
     )
-    show(
-        given["form"],
-        lambda: weight_tables(weights),
-        body=weights.to_json,
-        records=lambda: weights_csv(weights),
-    )
+    show(given["form"], lambda: weight_tables(weights), body=weights.to_json, records=lambda: weights_csv(weights))

@@ -18,13 +18,9 @@ from typing import Any, Generic, TypeVar
 from .errors import UsageError
 
 OWN_PACKAGE = "limner"
-MODULE_GROUPS = {
-    "limner.services": ("limner.painters.services", "SERVICE"),
-}
+MODULE_GROUPS = {"limner.services": ("limner.painters.services", "SERVICE")}
 """Group -> a package of Limner and the name of the object that each of its modules registers."""
-FILE_GROUPS = {
-    "limner.exams": ("exams", "exam.toml", "limner.exams.rubric"),
-}
+FILE_GROUPS = {"limner.exams": ("exams", "exam.toml", "limner.exams.rubric")}
 """Group -> a folder of Limner, the file that a folder in it registers by, and the module that loads it by name."""
 T = TypeVar("T")
 Inputs = TypeVar("Inputs")

@@ -41,11 +41,7 @@ class UniPercept(LocalProbe):
     """
 
     def __init__(
-        self,
-        python: str | None = None,
-        device: str = "cuda",
-        model: str | None = None,
-        seconds: float = AESTHETICS_S,
+        self, python: str | None = None, device: str = "cuda", model: str | None = None, seconds: float = AESTHETICS_S
     ) -> None:
         self._python, self._model = python, model
         args = {"device": device} if model is None else {"device": device, "model": model}

@@ -64,9 +64,7 @@ RULES: dict[str, Rule] = {
     "exams": Rule(same=("kind",), fix="run one of the two exams under another name"),
     "questions": Rule(same=("id", "body", "reference"), united=("subsets",)),
     "drawings": Rule(
-        same=("image",),
-        final=DONE,
-        fix="the drawing was made twice: draw it in one store under another painter name",
+        same=("image",), final=DONE, fix="the drawing was made twice: draw it in one store under another painter name"
     ),
     "setups": Rule(same=("judge", "body", "kind")),
     "markings": Rule(same=("replies", "marks"), final=DONE, revised=lambda row: row["origin"] == "study"),

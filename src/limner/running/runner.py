@@ -49,11 +49,7 @@ class Runner:
     _journal: type[Calls] = Calls
 
     def __init__(
-        self,
-        plan: Plan,
-        store: Store,
-        watch: Callable[[Progress], None] = lambda _: None,
-        budget: Budget | None = None,
+        self, plan: Plan, store: Store, watch: Callable[[Progress], None] = lambda _: None, budget: Budget | None = None
     ) -> None:
         self.plan, self.store, self.watch, self._budget = plan, store, watch, budget
         self.backlog, self.progress = Backlog(plan, store), Progress()

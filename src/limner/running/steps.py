@@ -27,13 +27,7 @@ ALIKE = 5
 
 
 async def draw(
-    blank: Drawing,
-    arm: Arm,
-    request: PaintRequest,
-    blobs: Blobs,
-    calls: Calls,
-    rounds: int = 0,
-    least_side: int = 0,
+    blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, calls: Calls, rounds: int = 0, least_side: int = 0
 ) -> Drawing:
     """Make the drawing described by `blank`; a fault is an outcome too. See `limner.strategies.Strategy.draw`.
 

@@ -149,14 +149,7 @@ def _table(
     return ItemTable(values), dict(sorted(texts.items())), dict(sorted(home.items()))
 
 
-def _row(
-    question: str,
-    criterion: str | None,
-    text: str,
-    given: Values,
-    rest: Values,
-    differ: Measure,
-) -> ItemRow:
+def _row(question: str, criterion: str | None, text: str, given: Values, rest: Values, differ: Measure) -> ItemRow:
     n, mean = len(given), fmean(given.values())
     whole = wilson(min(n * mean, n), n)
     right = Interval(mean, *((whole.low, whole.high) if n >= MIN_CLUSTERS else (None, None)), n)

@@ -76,13 +76,7 @@ class Studio:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
     async def ask(
-        self,
-        role: str,
-        step: str,
-        request: PaintRequest,
-        shown: Sequence[Part],
-        contract: Contract[T],
-        repeat: int = 0,
+        self, role: str, step: str, request: PaintRequest, shown: Sequence[Part], contract: Contract[T], repeat: int = 0
     ) -> tuple[T, str]:
         """Return the reply of this role's model, parsed by the contract, and the call's key.
 

@@ -15,7 +15,7 @@ from limner.exams.aibench import analysis as aibench
 from limner.exams.fepbench import analysis as fepbench
 from limner.exams.mmmg import analysis as mmmg
 from limner.report.plots import load_plots
-from limner.report.plots.graphs import graphs
+from limner.report.plots.galleries import graphs
 from limner.report.plots.multiples import DENSITY_TALL, bands
 from limner.report.plots.source import PlotChoice, StoreSource, load_source
 from limner.report.plots.style import compose, look

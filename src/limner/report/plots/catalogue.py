@@ -15,13 +15,11 @@ from ...core.plot_data import Plot
 from ...exams import each
 from .data_panels import data
 from .data_set import data_sheet
-from .galleries import drawings, gallery
-from .gaps import gap_bars, question_gaps
-from .graphs import graph_rows, graphs
+from .galleries import drawings, gallery, graph_rows, graphs
 from .maps import by_judge, differences, judges, matrices, raters, scores
 from .multiples import alignment, bands, people, profiles
 from .points import cost, dispersion, pairs, points
-from .rows import distribution, dots, failures, histograms, kinds, violins
+from .rows import distribution, dots, failures, gap_bars, histograms, kinds, question_gaps, violins
 from .source import LEVELS, PlotChoice, categories, heatmap, levels, load_source, overall, profile
 from .style import WIDTHS, Sketch, checked_format, compose, look, save_figure, write_figure
 

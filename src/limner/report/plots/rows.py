@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UsageError
@@ -22,6 +23,7 @@ from ...core.plot_data import (
 )
 from ...core.protocol import Score
 from ...scoring import MET, Entry, Group
+from ...scoring.compare.pairs import side_pairs
 from ...scoring.numbers import shares
 from .multiples import panels, rectangle
 from .source import StoreSource
@@ -36,6 +38,7 @@ from .style import (
     SPACING,
     WIDTHS,
     Sketch,
+    broken,
     lines_of,
     whole,
     wide,
@@ -314,3 +317,74 @@ def _violin(panel: Any, row: float, values: Sequence[float], colour: str) -> Non
     panel.plot([low, high], [row, row], color=INK, lw=2.2, solid_capstyle="butt", zorder=3)
     panel.plot([middle], [row], "|", color=INK, ms=6, mew=1.2, zorder=4)
     panel.plot([float(np.mean(values))], [row], "o", color=PALETTE[1], ms=3.2, mec="white", mew=0.3, zorder=5)
+
+
+GAPS_HEIGHT = 1.9
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Two painters' difference on every question that both have, the largest first.
+
+    Attributes:
+        mean: The mean difference with its interval.
+        label: The score, with its scale.
+    """
+
+    first: str
+    second: str
+    gaps: tuple[float, ...]
+    mean: Quantity
+    label: str
+    caption: str
+
+
+def question_gaps(source: StoreSource) -> Gaps:
+    """Return the differences between the best two painters.
+
+    Raises:
+        UsageError: There are fewer than two painters with the score.
+    """
+    pairs = side_pairs(source.field, source.score)
+    if not pairs:
+        raise UsageError(f"{source.exam}: two painters with {source.score.name} are needed")
+    pair = pairs[0]
+    one, other = (_by_question(source, source.field.names.index(name)) for name in (pair.first, pair.second))
+    gaps = sorted((one[id] - other[id] for id in one.keys() & other.keys()), reverse=True)
+    mean = Quantity(pair.difference.value, pair.difference.low, pair.difference.high, len(gaps))
+    caption = f"{source.caption} · bars: one per question · line and band: mean with 95% interval"
+    return Gaps(pair.first, pair.second, tuple(gaps), mean, score_with_scale(source.score), caption)
+
+
+def _by_question(source: StoreSource, place: int) -> dict[str, float]:
+    """Return a painter's mean value on each question; questions without a value are left out."""
+    entries: dict[str, list[Entry]] = {}
+    for entry in source.field.inside[place]:
+        entries.setdefault(entry.question.id, []).append(entry)
+    values = {id: drawing_values(source, tuple(some), source.score) for id, some in entries.items()}
+    return {id: fmean(some) for id, some in values.items() if some}
+
+
+def gap_bars(frame: Gaps, width: str) -> Sketch:
+    """Sketch one bar per question, with the mean difference as a line and its interval as a band."""
+
+    def paint(figure: FigureBase) -> None:
+        panel = figure.subplots()
+        colours = [PALETTE[0] if gap > 0 else PALETTE[1] for gap in frame.gaps]
+        panel.bar(range(1, len(frame.gaps) + 1), frame.gaps, width=0.9, color=colours)
+        panel.axhline(0, color=GREY, lw=0.6)
+        if frame.mean.ends is not None:
+            panel.axhspan(*frame.mean.ends, color=INK, alpha=0.12, lw=0)
+        if frame.mean.value is not None:
+            panel.axhline(frame.mean.value, color=INK, lw=0.9)
+        panel.set_xlim(0.4, len(frame.gaps) + 0.6)
+        panel.set_ylabel(wrapped(frame.label, GAPS_HEIGHT - 0.5))
+        panel.set_xlabel(_count_gaps(frame.gaps))
+        panel.set_title(broken(f"{frame.first} minus {frame.second}", WIDTHS[width] - 0.8), fontsize=SMALL, loc="left")
+
+    return Sketch(GAPS_HEIGHT, paint, frame.caption)
+
+
+def _count_gaps(gaps: Sequence[float]) -> str:
+    better, worse = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
+    return f"questions: first better on {better}, second on {worse}, equal on {len(gaps) - better - worse}"

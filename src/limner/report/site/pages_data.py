@@ -109,11 +109,7 @@ def write_failures(judges: JudgeData, drawn: Sequence[list[Any]], pictures: Pict
 
 
 def write_differences(
-    inventory: Inventory,
-    judges: JudgeData,
-    agreement: Sequence[Mapping[str, Any]],
-    pictures: Pictures,
-    chunks: Chunks,
+    inventory: Inventory, judges: JudgeData, agreement: Sequence[Mapping[str, Any]], pictures: Pictures, chunks: Chunks
 ) -> int:
     """Write every drawing on which judges or repeats differ, and their agreement; return the number of drawings.
 

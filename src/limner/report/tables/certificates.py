@@ -143,7 +143,7 @@ def drift_table(row: CertificateRow) -> Table:
     rows += [[name, _number(change)] for name, change in body["scores"].items()]
     notes = [
         f"{body['asked']} of {body['of']} answers of the gold set; evidence {body['evidence']:.3g} after "
-        f"{body['after']} questions, a move is called at {1 / _alpha():.0f}",
+        f"{body['after']} questions, a move is called at {1 / _alpha():.0f}"
     ]
     return simple_table(
         f"{body['exam']} · {title} since {body['since']} · {row.day}", ["share or score", "change"], rows, notes

@@ -290,9 +290,7 @@ def differences(one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], nam
     best, derive = tops(protocol), make_derive(protocol)
     return {
         name: Gap(
-            values[0][name],
-            values[1][name],
-            difference_interval(sides[0], sides[1], name, derive, top=best.get(name)),
+            values[0][name], values[1][name], difference_interval(sides[0], sides[1], name, derive, top=best.get(name))
         )
         for name in (*names, MET.name)
         if name in values[0] and name in values[1]
