@@ -6,25 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel
+from . import style as st
 from .rows import named_rows
-from .style import (
-    GREY,
-    INK,
-    LINE,
-    NORMAL,
-    PALETTE,
-    SEQUENTIAL,
-    SMALL,
-    SPACING,
-    WIDTHS,
-    Sketch,
-    fit,
-    inches_high,
-    lines_of,
-    whole,
-    wide,
-    wrapped,
-)
+from .style import Sketch, fit, inches_high, lines_of, whole, wide, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -36,20 +20,20 @@ NAMES = 1.35
 """The most inches of row names."""
 LARGEST = 10.0
 """The size of a word that occurs in every prompt, in points."""
-PAPER = PALETTE[1]
+PAPER = st.PALETTE[1]
 
 
 def data(frame: DataSheet, width: str) -> Sketch:
     """Sketch the panels: narrow ones in pairs, wide ones alone."""
     lines = _lines(frame.panels, width)
-    heights = [max(_height(panel, WIDTHS[width] / len(line), width) for panel in line) for line in lines]
+    heights = [max(_height(panel, st.WIDTHS[width] / len(line), width) for panel in line) for line in lines]
 
     def paint(figure: FigureBase) -> None:
         for part, line in zip(figure.subfigures(len(lines), 1, squeeze=False, height_ratios=heights)[:, 0], lines,
                               strict=True):  # fmt: skip
             for inner, panel in zip(part.subfigures(1, len(line), squeeze=False)[0], line, strict=True):
-                room = WIDTHS[width] / len(line)
-                inner.suptitle(wrapped(panel.title, room - 0.2, NORMAL), fontsize=NORMAL, x=0.02, ha="left")
+                room = st.WIDTHS[width] / len(line)
+                inner.suptitle(wrapped(panel.title, room - 0.2, st.NORMAL), fontsize=st.NORMAL, x=0.02, ha="left")
                 PAINTED[type(panel)](inner, panel, room, width)
 
     return Sketch(sum(heights), paint, frame.caption)
@@ -90,14 +74,14 @@ def _slots(panel: BarPanel, places: Sequence[int]) -> float:
 
 
 def _height(panel: Panel, room: float, width: str) -> float:
-    title = 0.1 * wrapped(panel.title, room - 0.2, NORMAL).count("\n")
+    title = 0.1 * wrapped(panel.title, room - 0.2, st.NORMAL).count("\n")
     if isinstance(panel, BarPanel):
         legend = 0.15 if len(panel.parts) > 1 else 0.0
         return HEAD + 0.3 + title + legend + ROW * max(_slots(panel, each) for each in _columns(panel, width))
     if isinstance(panel, QuartilePanel):
         return HEAD + 0.3 + title + named_rows(panel.rows, NAMES, ROW).height
     if isinstance(panel, MapPanel):
-        return HEAD + 0.3 + title + max(0.14, lines_of(whole(panel.rows, NAMES)) * LINE + 0.03) * len(panel.rows)
+        return HEAD + 0.3 + title + max(0.14, lines_of(whole(panel.rows, NAMES)) * st.LINE + 0.03) * len(panel.rows)
     if isinstance(panel, HistogramPanel):
         return HEAD + 1.0 + title
     down, _, inner = _cloud_grid(panel, room)
@@ -120,12 +104,12 @@ def _bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
         for at, n in enumerate(places):
             group = panel.groups[n]
             if group and (at == 0 or panel.groups[places[at - 1]] != group):
-                panel_.text(0, y, f" {group}", fontsize=SMALL, fontweight="bold", va="center", ha="left")
+                panel_.text(0, y, f" {group}", fontsize=st.SMALL, fontweight="bold", va="center", ha="left")
                 y += 0.9
             y += (rows.tall[at] - 1) / 2
             start = 0.0
             for part, value in enumerate(panel.values[n]):
-                panel_.barh(y, value, 0.72, left=start, color=PALETTE[(0, 4, 2, 3)[part % 4]], lw=0,
+                panel_.barh(y, value, 0.72, left=start, color=st.PALETTE[(0, 4, 2, 3)[part % 4]], lw=0,
                             label=panel.parts[part] if n == places[0] else None, zorder=2)  # fmt: skip
                 start += value
             if panel.printed[n] is not None:
@@ -133,10 +117,10 @@ def _bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
             words = f" {start:g}" if start == round(start) else f" {start:.1f}"
             mark = panel.printed[n] or 0.0
             end = mark if start <= mark < start + 0.15 * most else start
-            panel_.text(end, y, words, va="center", ha="left", fontsize=SMALL, color=INK)
+            panel_.text(end, y, words, va="center", ha="left", fontsize=st.SMALL, color=st.INK)
             ticks.append(y)
             y += (rows.tall[at] + 1) / 2
-        panel_.set_yticks(ticks, rows.names, linespacing=SPACING)
+        panel_.set_yticks(ticks, rows.names, linespacing=st.SPACING)
         panel_.set_ylim(tallest - 0.4, -0.6)
         panel_.tick_params(axis="y", length=0)
         panel_.set_xlim(0, most * 1.18)
@@ -144,7 +128,7 @@ def _bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
         panel_.set_xticks([])
         panel_.spines["bottom"].set_visible(False)
         panel_.spines["left"].set_bounds(-0.6, y - 0.4)
-        panel_.set_xlabel(panel.unit, fontsize=SMALL, color=GREY)
+        panel_.set_xlabel(panel.unit, fontsize=st.SMALL, color=st.GREY)
     if len(panel.parts) > 1:
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=len(panel.parts))
 
@@ -154,19 +138,19 @@ def _quartiles(figure: FigureBase, panel: QuartilePanel, room: float, width: str
     rows = named_rows(panel.rows, NAMES, ROW)
     for place, ((low, middle, high), mean) in enumerate(zip(panel.quartiles, panel.means, strict=True)):
         n = rows.at[place]
-        axes.plot([low, high], [n, n], color=PALETTE[5], lw=3.5, solid_capstyle="butt", zorder=2)
-        axes.plot([middle], [n], "|", color=INK, ms=6, mew=1.2, zorder=3)
-        axes.plot([mean], [n], "o", color=PALETTE[0], ms=3.2, mec="white", mew=0.3, zorder=4)
+        axes.plot([low, high], [n, n], color=st.PALETTE[5], lw=3.5, solid_capstyle="butt", zorder=2)
+        axes.plot([middle], [n], "|", color=st.INK, ms=6, mew=1.2, zorder=3)
+        axes.plot([mean], [n], "o", color=st.PALETTE[0], ms=3.2, mec="white", mew=0.3, zorder=4)
         if (printed := panel.printed[place]) is not None:
             axes.plot([printed, printed], [n - 0.42, n + 0.42], color=PAPER, lw=1.4, zorder=5)
     rows.set(axes)
     axes.set_xlim(0, None)
-    axes.set_xlabel(f"{panel.label}: middle half, median (|), mean (dot)", fontsize=SMALL)
+    axes.set_xlabel(f"{panel.label}: middle half, median (|), mean (dot)", fontsize=st.SMALL)
 
 
 def _histogram(figure: FigureBase, panel: HistogramPanel, room: float, width: str) -> None:
     axes = figure.subplots()
-    axes.stairs(panel.counts, panel.edges, fill=True, color=PALETTE[5])
+    axes.stairs(panel.counts, panel.edges, fill=True, color=st.PALETTE[5])
     axes.set_xlim(panel.edges[0], panel.edges[-1])
     axes.set_ylim(0, None)
     axes.grid(axis="x", visible=False)
@@ -178,15 +162,15 @@ def _histogram(figure: FigureBase, panel: HistogramPanel, room: float, width: st
 
 def _map(figure: FigureBase, panel: MapPanel, room: float, width: str) -> None:
     axes: Any = figure.subplots()
-    image = axes.imshow(panel.counts, cmap=SEQUENTIAL, aspect="auto", vmin=0)
+    image = axes.imshow(panel.counts, cmap=st.SEQUENTIAL, aspect="auto", vmin=0)
     for y, row in enumerate(panel.counts):
         for x, count in enumerate(row):
             red, green, blue = image.to_rgba(count)[:3]
             ink = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
-            axes.text(x, y, str(count), ha="center", va="center", fontsize=SMALL, color=ink)
-    axes.set_yticks(range(len(panel.rows)), whole(panel.rows, NAMES), linespacing=SPACING)
+            axes.text(x, y, str(count), ha="center", va="center", fontsize=st.SMALL, color=ink)
+    axes.set_yticks(range(len(panel.rows)), whole(panel.rows, NAMES), linespacing=st.SPACING)
     cell = (room - NAMES) / len(panel.columns) - 0.05
-    axes.set_xticks(range(len(panel.columns)), [fit(name, max(cell, 0.3), SMALL) for name in panel.columns])
+    axes.set_xticks(range(len(panel.columns)), [fit(name, max(cell, 0.3), st.SMALL) for name in panel.columns])
     axes.tick_params(length=0)
     axes.grid(visible=False)
     for side in axes.spines.values():
@@ -200,7 +184,7 @@ def _cloud_grid(panel: WordsPanel, room: float) -> tuple[int, int, float]:
 
 
 def _size(count: int, most: int) -> float:
-    return float(SMALL + (LARGEST - SMALL) * (count / most) ** 1.5)
+    return float(st.SMALL + (LARGEST - st.SMALL) * (count / most) ** 1.5)
 
 
 Line = tuple[float, list[tuple[str, float, float]]]
@@ -219,7 +203,7 @@ def _flow(words: Sequence[tuple[str, int]], room: float) -> list[Line]:
             at = 0.0
         lines[-1].append((word, size, at))
         at += take
-    return [(max((size for _, size, _ in line), default=SMALL) * 1.25 / 72, line) for line in lines]
+    return [(max((size for _, size, _ in line), default=st.SMALL) * 1.25 / 72, line) for line in lines]
 
 
 def _words(figure: FigureBase, panel: WordsPanel, room: float, width: str) -> None:
@@ -229,12 +213,12 @@ def _words(figure: FigureBase, panel: WordsPanel, room: float, width: str) -> No
     for n, (name, words) in enumerate(panel.groups):
         left, top = 0.08 + (n % across) * (room / across), HEAD - 0.04 + (n // across) * each
         if name:
-            figure.text(left / room, 1 - top / high, name, fontsize=SMALL, fontweight="bold", ha="left", va="top")
+            figure.text(left / room, 1 - top / high, name, fontsize=st.SMALL, fontweight="bold", ha="left", va="top")
             top += 0.13
         place = 0
         for tall, line in _flow(words, inner):
             for word, size, x in line:
-                colour = PALETTE[(0, 1, 2, 3)[place % 4]]
+                colour = st.PALETTE[(0, 1, 2, 3)[place % 4]]
                 place += 1
                 figure.text((left + x) / room, 1 - (top + tall * 0.85) / high, word, fontsize=size, color=colour,
                             ha="left", va="baseline")  # fmt: skip

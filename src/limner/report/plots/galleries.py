@@ -15,25 +15,9 @@ from ...core.exam import Question
 from ...core.images import BadImage, decode
 from ...core.plot_data import Gallery, Tile
 from ...core.protocol import Row
+from . import style as st
 from .source import StoreSource
-from .style import (
-    DPI,
-    GREY,
-    INK,
-    LINE,
-    NORMAL,
-    PAGE,
-    PALE,
-    PALETTE,
-    SMALL,
-    WIDTHS,
-    Sketch,
-    fit,
-    inches_high,
-    lines_of,
-    whole,
-    wrapped,
-)
+from .style import Sketch, fit, inches_high, lines_of, whole, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -91,11 +75,11 @@ def gallery(frame: Gallery, width: str) -> Sketch:
     """Sketch painters side by side, with several rows of tiles each; the rest continues below."""
     across = min(ACROSS[width], len(frame.columns))
     left = 0.2 if any(frame.rows) else 0.06
-    room = (WIDTHS[width] - left - 0.06) / across - GAP
+    room = (st.WIDTHS[width] - left - 0.06) / across - GAP
     titles = whole(frame.columns, room)
     pictures = [[small_picture(tile.image, room) for tile in line] for line in frame.tiles]
     lines = max(len(tile.words) for line in frame.tiles for tile in line)
-    title = wrapped(frame.title, WIDTHS[width] - 0.2, NORMAL)
+    title = wrapped(frame.title, st.WIDTHS[width] - 0.2, st.NORMAL)
     places: list[_Place] = []
     top = 0.12 * (title.count("\n") + 1) + 0.06
     for start in range(0, len(titles), across):
@@ -108,19 +92,22 @@ def gallery(frame: Gallery, width: str) -> Sketch:
             top += tall + lines * CAPTION_LINE + 0.1
 
     def paint(figure: FigureBase) -> None:
-        wide_, high = WIDTHS[width], inches_high(figure)
-        figure.text(0.06 / wide_, 1 - 0.02 / high, title, fontsize=NORMAL, ha="left", va="top")
+        wide_, high = st.WIDTHS[width], inches_high(figure)
+        figure.text(0.06 / wide_, 1 - 0.02 / high, title, fontsize=st.NORMAL, ha="left", va="top")
         for place in places:
             image, tile = pictures[place.row][place.column], frame.tiles[place.row][place.column]
             tall = place.tall if image is None else min(place.tall, room * image.height / image.width)
             box = (place.left / wide_, 1 - (place.top + tall) / high, room / wide_, tall / high)
             panel = figure.add_axes(box)
             show_tile(
-                panel, image, titles[place.column] if place.row == 0 else "", [fit(w, room, SMALL) for w in tile.words]
+                panel,
+                image,
+                titles[place.column] if place.row == 0 else "",
+                [fit(w, room, st.SMALL) for w in tile.words],
             )
             if place.first and frame.rows[place.row]:
                 x, y = 0.1 / wide_, 1 - (place.top + place.tall / 2) / high
-                figure.text(x, y, frame.rows[place.row], rotation=90, ha="center", va="center", fontsize=SMALL)
+                figure.text(x, y, frame.rows[place.row], rotation=90, ha="center", va="center", fontsize=st.SMALL)
 
     return Sketch(top, paint, frame.caption, scales="")
 
@@ -145,27 +132,27 @@ def small_picture(data: bytes | None, room: float) -> Any:
         image = decode(data)
     except BadImage:
         return None
-    side = round(room * DPI)
+    side = round(room * st.DPI)
     image.thumbnail((side, round(side * TALLEST)))
     return image
 
 
 def show_tile(panel: Any, image: Any, head: str = "", words: Sequence[str] = ()) -> None:
     """Draw a picture in a frame, with a title above and a few lines below."""
-    panel.set_title(head, fontsize=SMALL)
+    panel.set_title(head, fontsize=st.SMALL)
     panel.set_xticks([])
     panel.set_yticks([])
     panel.grid(visible=False)
     for side in panel.spines.values():
-        side.set(visible=True, color=PALE, lw=0.5)
+        side.set(visible=True, color=st.PALE, lw=0.5)
     if image is None:
         panel.text(
-            0.5, 0.5, "no image", ha="center", va="center", fontsize=SMALL, color=GREY, transform=panel.transAxes
+            0.5, 0.5, "no image", ha="center", va="center", fontsize=st.SMALL, color=st.GREY, transform=panel.transAxes
         )
     else:
         panel.imshow(image, aspect="auto", interpolation="antialiased")
     panel.annotate("\n".join(words), (0.5, 0), (0, -2), xycoords="axes fraction", textcoords="offset points",
-                   ha="center", va="top", fontsize=SMALL, linespacing=1.15)  # fmt: skip
+                   ha="center", va="top", fontsize=st.SMALL, linespacing=1.15)  # fmt: skip
 
 
 ENTITY = "entity"
@@ -235,27 +222,27 @@ def graph_rows(frame: GraphRows, width: str) -> Sketch:
     """Sketch a row for each painter; numbers in the graph are those of the entities beside it."""
     parts = COLUMNS[width]
     starts = [*accumulate(parts, initial=0.06)]
-    title = wrapped(frame.title, WIDTHS[width] - 0.2, NORMAL)
+    title = wrapped(frame.title, st.WIDTHS[width] - 0.2, st.NORMAL)
     head = 0.12 * (title.count("\n") + 1) + 0.04
     lines = max(len(row.words) for row in frame.rows)
     lines = max(lines, len(frame.entities), len(frame.dependencies)) if parts[2] else lines
-    room = (PAGE - CAPTION_ROOM - head) / len(frame.rows) - HEAD
-    tall = max(LEAST_ROW, min(max(parts[0], lines * LINE + 0.06), room))
-    most = int((tall - 0.04) / LINE)
+    room = (st.PAGE - CAPTION_ROOM - head) / len(frame.rows) - HEAD
+    tall = max(LEAST_ROW, min(max(parts[0], lines * st.LINE + 0.06), room))
+    most = int((tall - 0.04) / st.LINE)
 
     def paint(figure: FigureBase) -> None:
-        wide_, high = WIDTHS[width], inches_high(figure)
+        wide_, high = st.WIDTHS[width], inches_high(figure)
 
         def write(left: float, top: float, words: Sequence[str], inches: float, **how: Any) -> None:
             more = [f"… {len(words) - most + 1} more"] if len(words) > most else []
-            lines_shown = [fit(word, inches, SMALL) for word in [*words[: most - len(more)], *more]]
-            style = {"ha": "left", "va": "top", "fontsize": SMALL, "linespacing": 1.05, **how}
+            lines_shown = [fit(word, inches, st.SMALL) for word in [*words[: most - len(more)], *more]]
+            style = {"ha": "left", "va": "top", "fontsize": st.SMALL, "linespacing": 1.05, **how}
             figure.text(left / wide_, 1 - top / high, "\n".join(lines_shown), **style)
 
         def place(left: float, top: float, inches: float, down: float) -> Any:
             return figure.add_axes((left / wide_, 1 - (top + down) / high, inches / wide_, down / high))
 
-        figure.text(0.06 / wide_, 1 - 0.02 / high, title, fontsize=NORMAL, ha="left", va="top")
+        figure.text(0.06 / wide_, 1 - 0.02 / high, title, fontsize=st.NORMAL, ha="left", va="top")
         for n, row in enumerate(frame.rows):
             top = head + n * (tall + HEAD)
             write(starts[0], top, [short_row_name(row.name)], (wide_ - 0.1) / BOLD, fontweight="bold")
@@ -298,11 +285,11 @@ def _draw_graph(panel: Any, frame: GraphRows, shown: Mapping[str, bool | None]) 
         way = "<|-|>" if edge["both"] else "-|>"
         panel.add_patch(FancyArrowPatch(
             spots[edge["from"]], spots[edge["to"]], arrowstyle=way, mutation_scale=4, shrinkA=4.5, shrinkB=4.5,
-            connectionstyle="arc3,rad=0.2", lw=0.7, ls="-" if there else ":", color=INK if there else GREY,
+            connectionstyle="arc3,rad=0.2", lw=0.7, ls="-" if there else ":", color=st.INK if there else st.GREY,
         ))  # fmt: skip
     for number, (node, spot) in enumerate(zip(layout["nodes"], spots, strict=True), 1):
         there = not marked or any(shown.get(frame.entities[entity][0]) for entity in node["entities"])
-        colour = PALETTE[0] if there else GREY
+        colour = st.PALETTE[0] if there else st.GREY
         panel.plot(*spot, marker="o", ms=8.5, mfc=colour if there else "white", mec=colour, mew=0.7)
-        panel.annotate(str(number), spot, ha="center", va="center_baseline", fontsize=SMALL,
-                       color="white" if there else INK)  # fmt: skip
+        panel.annotate(str(number), spot, ha="center", va="center_baseline", fontsize=st.SMALL,
+                       color="white" if there else st.INK)  # fmt: skip

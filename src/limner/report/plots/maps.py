@@ -16,29 +16,10 @@ from ...scoring.compare import judges as compare_judges
 from ...scoring.deviations import row_names
 from ...scoring.groups import checked_on
 from ..paper.holdings import published_score
+from . import style as st
 from .rows import NAMES, NamedRows, named_rows
 from .source import OVERALL, PlotChoice, main_score, quantities, with_controls
-from .style import (
-    DIVERGING,
-    GREY,
-    INK,
-    LINE,
-    MARKERS,
-    NORMAL,
-    PALE,
-    PALETTE,
-    SEQUENTIAL,
-    SMALL,
-    SPACING,
-    WIDTHS,
-    Sketch,
-    broken,
-    fit,
-    lines_of,
-    whole,
-    wide,
-    wrapped,
-)
+from .style import Sketch, broken, fit, lines_of, whole, wide, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -63,13 +44,13 @@ def scores(grid: Grid, width: str) -> Sketch:
     label = grid.label + (", in hundredths" if by != 1 else "")
     scaled = replace(grid.scaled(by), label=label)
     digits = 0 if scaled.top >= 10 else 1
-    return _map(scaled, width, (0.0, scaled.top), SEQUENTIAL, lambda value: f"{value:.{digits}f}")
+    return _map(scaled, width, (0.0, scaled.top), st.SEQUENTIAL, lambda value: f"{value:.{digits}f}")
 
 
 def differences(grid: Grid, width: str) -> Sketch:
     """Sketch a map of differences, with zero in the middle of the colours."""
     far = max((abs(cell.value) for row in grid.cells for cell in row if cell.value is not None), default=1.0) or 1.0
-    return _map(grid, width, (-far, far), DIVERGING, _signed)
+    return _map(grid, width, (-far, far), st.DIVERGING, _signed)
 
 
 def _signed(value: float) -> str:
@@ -83,15 +64,15 @@ def _signed(value: float) -> str:
 
 def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: Callable[[float], str]) -> Sketch:
     texts = [text(cell.value) for row in grid.cells for cell in row if cell.value is not None]
-    number = max((wide(each, SMALL) for each in texts), default=0.0)
+    number = max((wide(each, st.SMALL) for each in texts), default=0.0)
     rows = named_rows(grid.rows, _for_names(len(grid.columns), number, width), ROW)
-    left = max(wide(line, SMALL) for name in rows.names for line in name.split("\n"))
+    left = max(wide(line, st.SMALL) for name in rows.names for line in name.split("\n"))
     # A map with few columns is only as wide as necessary.
-    room = min((WIDTHS[width] - left - 0.15) / len(grid.columns), 0.7)
+    room = min((st.WIDTHS[width] - left - 0.15) / len(grid.columns), 0.7)
     columns = _column_names(grid.columns, [_count(grid, place) for place in range(len(grid.columns))], room)
     turn, above = _turn(columns, room)
     fits = number < room - 0.03
-    label = wrapped(grid.label, WIDTHS[width] - left - 0.1, NORMAL)
+    label = wrapped(grid.label, st.WIDTHS[width] - left - 0.1, st.NORMAL)
     height = above + rows.height + 0.5 + 0.12 * label.count("\n")
 
     def paint(figure: FigureBase) -> None:
@@ -102,8 +83,8 @@ def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: 
                 _write(panel, x, y, cell, "–" if cell.value is None else text(cell.value) if fits else "")
         if grid.columns[0] == OVERALL:
             panel.axvline(0.5, color="white", lw=2)
-        panel.set_yticks(rows.at, rows.names, linespacing=SPACING)
-        panel.set_xticks(range(len(columns)), columns, rotation=turn, linespacing=SPACING)
+        panel.set_yticks(rows.at, rows.names, linespacing=st.SPACING)
+        panel.set_xticks(range(len(columns)), columns, rotation=turn, linespacing=st.SPACING)
         panel.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
         bar = figure.colorbar(image, ax=panel, orientation="horizontal", aspect=40, shrink=0.75, pad=0.02)
         bar.set_label(label)
@@ -114,11 +95,11 @@ def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: 
 
 def _for_names(columns: int, number: float, width: str) -> float:
     """Return the inches for a line of a name if cells are as narrow as their numbers allow."""
-    free = WIDTHS[width] - 0.15
+    free = st.WIDTHS[width] - 0.15
     beside = free - columns * (number + LEAST)
     if beside < MAP_NAMES[width]:
         beside = free - columns * BARE
-    return max(MAP_NAMES[width], min(beside, WIDTHS[width] / 2, MAP_NAMES["double"]))
+    return max(MAP_NAMES[width], min(beside, st.WIDTHS[width] / 2, MAP_NAMES["double"]))
 
 
 def _count(grid: Grid, place: int) -> str:
@@ -139,21 +120,23 @@ def _column_names(names: Sequence[str], counts: Sequence[str], room: float) -> l
     """Return full names, in a few lines if they fit, otherwise for rotation; cut them only if nothing else fits."""
     labels = [name + count for name, count in zip(names, counts, strict=True)]
     flat = [wrapped(each, room - 0.07) for each in labels]
-    if lines_of(flat) <= LINES and all(wide(word, SMALL) < room - 0.07 for each in labels for word in each.split()):
+    if lines_of(flat) <= LINES and all(wide(word, st.SMALL) < room - 0.07 for each in labels for word in each.split()):
         return flat
     upward = [broken(each, TALLEST) for each in labels]
-    if lines_of(upward) * LINE < room:
+    if lines_of(upward) * st.LINE < room:
         return upward
-    return [fit(name, TALLEST, SMALL) + count for name, count in zip(names, counts, strict=True)]
+    return [fit(name, TALLEST, st.SMALL) + count for name, count in zip(names, counts, strict=True)]
 
 
 def _turn(columns: Sequence[str], room: float) -> tuple[int, float]:
     """Return the rotation of the columns' names, and their height in inches."""
-    widths = [wide(line, SMALL) for column in columns for line in column.split("\n")]
-    return (0, 0.05 + LINE * lines_of(columns)) if max(widths) < room - 0.06 else (90, max(widths) + 0.1)
+    widths = [wide(line, st.SMALL) for column in columns for line in column.split("\n")]
+    return (0, 0.05 + st.LINE * lines_of(columns)) if max(widths) < room - 0.06 else (90, max(widths) + 0.1)
 
 
-def _cells(panel: Any, grid: Grid, ends: tuple[float, float], colours: str, rows: NamedRows, empty: str = PALE) -> Any:
+def _cells(
+    panel: Any, grid: Grid, ends: tuple[float, float], colours: str, rows: NamedRows, empty: str = st.PALE
+) -> Any:
     import numpy as np
 
     values = np.array([[np.nan if cell.value is None else cell.value for cell in row] for row in grid.cells])
@@ -173,7 +156,7 @@ def _write(panel: Any, x: float, y: float, cell: Quantity, words: str, linespaci
     """Write a text into a cell, black on light cells and white on dark ones."""
     red, green, blue = (1, 1, 1) if cell.value is None else panel.collections[0].to_rgba(cell.value)[:3]
     colour = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
-    panel.text(x, y, words, ha="center", va="center", fontsize=SMALL, linespacing=linespacing, color=colour)
+    panel.text(x, y, words, ha="center", va="center", fontsize=st.SMALL, linespacing=linespacing, color=colour)
 
 
 def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
@@ -220,7 +203,7 @@ def matrices(grids: tuple[Grid, Grid], width: str) -> Sketch:
     """Sketch two triangles of judges by judges, each number with its interval if there is room."""
     down = 2 if width == "single" else 1
     columns = whole(grids[0].columns, 1.1)
-    room = (WIDTHS[width] / (3 - down) - 1.25) / len(columns)
+    room = (st.WIDTHS[width] / (3 - down) - 1.25) / len(columns)
     rows = named_rows(grids[0].rows, 1.1, max(0.17, min(0.36, room * 0.6)))
     turn, below = _turn(columns, room)
     height = down * (below + rows.height + 0.42)
@@ -228,16 +211,16 @@ def matrices(grids: tuple[Grid, Grid], width: str) -> Sketch:
     def paint(figure: FigureBase) -> None:
         axes = figure.subplots(down, 3 - down, squeeze=False).ravel()
         for panel, grid in zip(axes, grids, strict=True):
-            _cells(panel, grid, (-1.0, 1.0), DIVERGING, rows, "white")
+            _cells(panel, grid, (-1.0, 1.0), st.DIVERGING, rows, "white")
             for n, row in enumerate(grid.cells):
                 for x, cell in enumerate(row[: n + 1]):
                     _write(panel, x, rows.at[n], cell, _with_ends(cell, room, rows.inches), linespacing=1.1)
-            panel.set_yticks(rows.at, rows.names, linespacing=SPACING)
-            panel.set_xticks(range(len(columns)), columns, rotation=turn, linespacing=SPACING)
+            panel.set_yticks(rows.at, rows.names, linespacing=st.SPACING)
+            panel.set_xticks(range(len(columns)), columns, rotation=turn, linespacing=st.SPACING)
             panel.tick_params(length=0)
             panel.set_xlabel("judge")
             panel.set_ylabel("judge")
-            panel.set_title(wrapped(grid.label, WIDTHS[width] / (3 - down) - 0.1, NORMAL), fontsize=NORMAL)
+            panel.set_title(wrapped(grid.label, st.WIDTHS[width] / (3 - down) - 0.1, st.NORMAL), fontsize=st.NORMAL)
 
     return Sketch(height, paint, grids[0].caption, scales="colours linear, from −1 to 1")
 
@@ -249,7 +232,7 @@ def _with_ends(cell: Quantity, room: float, tall: float) -> str:
     if cell.low is None or cell.high is None:
         return number
     ends = f"{cell.low:.2f} to {cell.high:.2f}".replace("-", "−")
-    return f"{number}\n{ends}" if wide(ends, SMALL) < room - 0.05 and tall > 0.25 else number
+    return f"{number}\n{ends}" if wide(ends, st.SMALL) < room - 0.05 and tall > 0.25 else number
 
 
 STEP = 0.075
@@ -319,13 +302,14 @@ def raters(grid: Grid, width: str) -> Sketch:
     def paint(figure: FigureBase) -> None:
         panel = figure.subplots()
         for place, column in enumerate(columns):
-            colour, marker = PALETTE[place % len(PALETTE)], MARKERS[place % len(MARKERS)]
+            colour, marker = st.PALETTE[place % len(st.PALETTE)], st.MARKERS[place % len(st.MARKERS)]
             off = (place - (len(columns) - 1) / 2) * shift
             for n, cells in enumerate(grid.cells):
                 if (ends := cells[place].ends) is not None:
                     exact = cells[place].value is not None
-                    panel.plot(ends, [rows.at[n] + off] * 2, color=colour if exact else PALE, lw=0.9 if exact else 1.6,
-                               alpha=0.7, zorder=2, solid_capstyle="butt")  # fmt: skip
+                    tone, thick = (colour, 0.9) if exact else (st.PALE, 1.6)
+                    panel.plot(ends, [rows.at[n] + off] * 2, color=tone, lw=thick, alpha=0.7, zorder=2,
+                               solid_capstyle="butt")  # fmt: skip
             points = [
                 (value, rows.at[n] + off)
                 for n, cells in enumerate(grid.cells)
@@ -337,12 +321,12 @@ def raters(grid: Grid, width: str) -> Sketch:
         if published:
             label = broken(f"paper: {grid.printed}" if grid.printed else "paper", 1.5)
             xs, ys = [value for value, _ in published], [n for _, n in published]
-            panel.plot(xs, ys, "D", mfc="none", mec=GREY, mew=0.7, ms=4.2, label=label, zorder=2.5)  # fmt: skip
+            panel.plot(xs, ys, "D", mfc="none", mec=st.GREY, mew=0.7, ms=4.2, label=label, zorder=2.5)  # fmt: skip
         for end in rows.between:
-            panel.axhline(end, color=PALE, lw=0.4)
+            panel.axhline(end, color=st.PALE, lw=0.4)
         rows.set(panel)
         panel.grid(axis="y", visible=False)
-        panel.set_xlabel(grid.label, color=INK)
+        panel.set_xlabel(grid.label, color=st.INK)
         panel.set_xlim(-0.02 * grid.top, 1.02 * grid.top)
         figure.legend(loc="outside upper left", ncols=2 if width == "single" else 4)
 

@@ -16,27 +16,9 @@ from ...exams.paper import rows
 from ...scoring.alignment import AlignedPoint, Alignment, alignments
 from ...scoring.groups import stored_exam
 from ...store.store import using_store
+from . import style as st
 from .source import PlotChoice
-from .style import (
-    GREY,
-    INK,
-    LINE,
-    MARKERS,
-    NORMAL,
-    PAGE,
-    PALE,
-    PALETTE,
-    SMALL,
-    SPACING,
-    WIDTHS,
-    Sketch,
-    fit,
-    lines_of,
-    whole,
-    wide,
-    words_height,
-    wrapped,
-)
+from .style import Sketch, fit, lines_of, whole, wide, words_height, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -70,31 +52,31 @@ def panels(
     for unused in axes[len(titles) :]:
         unused.set_visible(False)
     for n, (panel, title) in enumerate(zip(axes, titles, strict=False)):
-        panel.set_title(title, fontsize=SMALL, linespacing=SPACING, pad=PAD / (1 + (len(titles) > MANY)))
+        panel.set_title(title, fontsize=st.SMALL, linespacing=st.SPACING, pad=PAD / (1 + (len(titles) > MANY)))
         panel.tick_params(labelbottom=n + across >= len(titles))
         yield n, panel
 
 
 def profiles(grid: Grid, width: str) -> Sketch:
     """Sketch one panel per painter: its line over the columns with intervals, and the other painters' lines in grey."""
-    columns = [fit(column, NAMES[width], SMALL) for column in grid.columns]
+    columns = [fit(column, NAMES[width], st.SMALL) for column in grid.columns]
     # If columns differ in their number of questions, each shows its number; otherwise each panel does.
     counts_shown = [grid.counted(place) for place in range(len(columns))]
     apart = len(set(counts_shown)) > 1
     if apart:
         columns = [f"{column} ({count.replace(' ', '')})" for column, count in zip(columns, counts_shown, strict=True)]
     counts = [0 if apart else cells[0].n for cells in grid.cells]
-    left = max(wide(column, SMALL) for column in columns) + 0.06
+    left = max(wide(column, st.SMALL) for column in columns) + 0.06
     # Many panels are less high, so that they fit on a page.
     tall = max(0.5, (0.115 if len(grid.rows) <= MANY else 0.1) * len(columns))
-    least = max(0.5, LINE * len(columns))
+    least = max(0.5, st.LINE * len(columns))
 
     def draw_panel(panel: Any, n: int) -> None:
-        _line(panel, grid, [m for m in range(len(grid.rows)) if m != n], PALE, 0.5)
-        colour = GREY if grid.rows[n] in grid.controls else PALETTE[0]
+        _line(panel, grid, [m for m in range(len(grid.rows)) if m != n], st.PALE, 0.5)
+        colour = st.GREY if grid.rows[n] in grid.controls else st.PALETTE[0]
         for place, cell in enumerate(grid.cells[n]):
             if cell.ends is not None:
-                shade = colour if cell.value is not None else GREY
+                shade = colour if cell.value is not None else st.GREY
                 panel.plot(cell.ends, [place, place], color=shade, lw=2.0, alpha=0.4, solid_capstyle="butt")
         _line(panel, grid, [n], colour, 1.1, "o")
         panel.set_yticks(range(len(columns)), columns)
@@ -131,14 +113,14 @@ def _multiples(
 ) -> Sketch:
     """Sketch panels with the larger of the two heights `tall`; if a page is too short, down to the smaller."""
     down, across = rectangle(len(rows), ACROSS[width])
-    room = (WIDTHS[width] - left) / across - 0.07
+    room = (st.WIDTHS[width] - left) / across - 0.07
     titles = whole(rows, room)
     if len(set(counts)) > 1:
         titles = [_with_count(title, count, room) for title, count in zip(titles, counts, strict=True)]
     elif counts[0]:
         label = f"{label}; n = {counts[0]} in each panel"
     more = sum(lines_of(titles[row * across : (row + 1) * across]) - 1 for row in range(down))
-    around = down * (0.2 if len(rows) <= MANY else 0.2 - PAD / 144) + LINE * more + 0.38 + (0.2 if legend else 0.0)
+    around = down * (0.2 if len(rows) <= MANY else 0.2 - PAD / 144) + st.LINE * more + 0.38 + (0.2 if legend else 0.0)
 
     def paint(figure: FigureBase) -> None:
         for n, panel in panels(figure, titles, down, across):
@@ -146,17 +128,17 @@ def _multiples(
         if legend:
             legend(figure)
         if side:
-            figure.supylabel(side, fontsize=NORMAL)
+            figure.supylabel(side, fontsize=st.NORMAL)
 
     sketch = Sketch(around, paint, caption, label)
-    free = (PAGE - around - words_height(sketch, width)) / down - 0.001
+    free = (st.PAGE - around - words_height(sketch, width)) / down - 0.001
     return replace(sketch, height=around + down * min(tall[1], max(tall[0], free)))
 
 
 def _with_count(title: str, count: int, room: float) -> str:
     """Return a title with its number of drawings, after the name if there is room, else below it."""
     last = f"{title.split(chr(10))[-1]}, n = {count}"
-    return f"{title}, n = {count}" if wide(last, SMALL) <= room else f"{title}\nn = {count}"
+    return f"{title}, n = {count}" if wide(last, st.SMALL) <= room else f"{title}\nn = {count}"
 
 
 def bands(frame: Bands, width: str) -> Sketch:
@@ -166,9 +148,9 @@ def bands(frame: Bands, width: str) -> Sketch:
 
     def draw_panel(panel: Any, n: int) -> None:
         shares, _ = np.histogram(frame.sizes[n], edges)
-        panel.stairs(DENSITY_TALL * shares / shares.max(), edges, fill=True, color=PALE, lw=0, zorder=0)
+        panel.stairs(DENSITY_TALL * shares / shares.max(), edges, fill=True, color=st.PALE, lw=0, zorder=0)
         for place, bins in enumerate(frame.bins[n]):
-            colour, marker = PALETTE[place], MARKERS[place]
+            colour, marker = st.PALETTE[place], st.MARKERS[place]
             xs = [sum(each.size) / 2 for each in bins]
             panel.fill_between(
                 xs, [each.q1 for each in bins], [each.q3 for each in bins], color=colour, alpha=0.18, lw=0
@@ -182,7 +164,7 @@ def bands(frame: Bands, width: str) -> Sketch:
         from matplotlib.lines import Line2D
 
         marks = [
-            Line2D([], [], color=PALETTE[n], marker=MARKERS[n], ms=2.6, label=name.upper())
+            Line2D([], [], color=st.PALETTE[n], marker=st.MARKERS[n], ms=2.6, label=name.upper())
             for n, name in enumerate(frame.scores)
         ]
         figure.legend(handles=marks, loc="outside upper left", ncols=3)
@@ -283,7 +265,7 @@ def alignment(frame: AlignmentPanels, width: str) -> Sketch:
     down, across = rectangle(len(frame.panels), {"single": 2, "double": 4}[width])
     names = sorted({point.painter for panel in frame.panels for point in panel.points})
     legend = whole(names, 1.35)
-    room = WIDTHS[width] / across - 0.3
+    room = st.WIDTHS[width] / across - 0.3
     titles = [_title(panel, frame.measure, room) for panel in frame.panels]
     lines = max(title.count("\n") + 1 for title in titles)
     columns = 2 if width == "single" else 4
@@ -295,12 +277,12 @@ def alignment(frame: AlignmentPanels, width: str) -> Sketch:
             for at, name in enumerate(names):
                 mine = [point for point in frame.panels[place].points if point.painter == name]
                 if mine:
-                    style = {"color": PALETTE[at % len(PALETTE)], "marker": MARKERS[at % len(MARKERS)]}
+                    style = {"color": st.PALETTE[at % len(st.PALETTE)], "marker": st.MARKERS[at % len(st.MARKERS)]}
                     dots = panel.scatter([p.people for p in mine], [p.evaluator for p in mine], s=14, linewidths=0.3,
                                          edgecolors="white", zorder=3, **style)  # fmt: skip
                     drawn.setdefault(name, dots)
-            panel.set_ylabel(frame.panels[place].label, color=INK)
-            panel.grid(color=GREY, alpha=0.2, lw=0.4)
+            panel.set_ylabel(frame.panels[place].label, color=st.INK)
+            panel.grid(color=st.GREY, alpha=0.2, lw=0.4)
             panel.margins(0.12)
             # Limit the number of ticks: numbers that become longer after the layout would overlap the label.
             panel.locator_params(nbins=5)
@@ -317,7 +299,7 @@ def _title(panel: AlignmentPanel, measure: str, room: float) -> str:
     if panel.published is not None:
         name, value = panel.published
         lines.append(f"paper: {_signed(value)} ({name})")
-    return "\n".join(wrapped(line, room, SMALL) for line in lines)
+    return "\n".join(wrapped(line, room, st.SMALL) for line in lines)
 
 
 def _signed(value: float | None, digits: int = 3) -> str:

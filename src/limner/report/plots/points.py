@@ -23,24 +23,9 @@ from ...core.plot_data import (
     score_with_scale,
 )
 from ...scoring.standings import costs
+from . import style as st
 from .source import StoreSource, quantities
-from .style import (
-    GREY,
-    INK,
-    LINE,
-    PALE,
-    PALETTE,
-    SEQUENTIAL,
-    SMALL,
-    SPACING,
-    WIDTHS,
-    Sketch,
-    inches_high,
-    lines_of,
-    look,
-    whole,
-    wide,
-)
+from .style import Sketch, inches_high, lines_of, look, whole, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -59,7 +44,7 @@ AROUND = [n * pi / 8 for n in (0, 8, 4, 12, 2, 6, 10, 14, 1, 7, 9, 15, 3, 5, 11,
 FAR = (5.0, 8.0, 12.0, 17.0, 23.0, 30.0, 40.0, 52.0, 66.0)
 LEADER = 8.0
 """The distance in points beyond which a name gets a thin line to its point."""
-LOWER = SMALL * SPACING / 2
+LOWER = st.SMALL * st.SPACING / 2
 """The points that each additional line adds to a name, above and below its middle."""
 POINT = 3.2
 CLOSE = 4
@@ -95,9 +80,11 @@ def points(frame: Points, width: str) -> Sketch:
     where = [(p.x.value or 0.0, p.y.value or 0.0) for p in frame.points]
     plane = 2.3 if width == "single" else 3.4
     beside = whole(written, 1.9)
-    keyed = len(written) > NAMED or width == "single" or not _fit_beside(frame, where, beside, (WIDTHS[width], plane))
+    keyed = (
+        len(written) > NAMED or width == "single" or not _fit_beside(frame, where, beside, (st.WIDTHS[width], plane))
+    )
     across = 2 if width == "single" else 1
-    list_wide = WIDTHS[width] if width == "single" else KEY_WIDE
+    list_wide = st.WIDTHS[width] if width == "single" else KEY_WIDE
     names = whole(written, list_wide / across - NUMBER - 0.06)
     rows = _rows(names, across)
     key = sum(rows) + 0.1
@@ -113,7 +100,7 @@ def points(frame: Points, width: str) -> Sketch:
         if width == "single":
             parts = figure.subfigures(2, 1, height_ratios=[plane, key])
         else:
-            parts = figure.subfigures(1, 2, width_ratios=[WIDTHS[width] - list_wide, list_wide])
+            parts = figure.subfigures(1, 2, width_ratios=[st.WIDTHS[width] - list_wide, list_wide])
         part, list_ = parts
         panel = part.subplots()
         _plane(part, panel, frame)
@@ -133,7 +120,7 @@ def points(frame: Points, width: str) -> Sketch:
 def _rows(names: Sequence[str], across: int) -> list[float]:
     """Return the height of each row of a key, in inches."""
     down = -(-len(names) // across)
-    return [KEY_ROW + LINE * (lines_of(names[row::down]) - 1) for row in range(down)]
+    return [KEY_ROW + st.LINE * (lines_of(names[row::down]) - 1) for row in range(down)]
 
 
 def _key(part: Any, names: Sequence[str], across: int, rows: Sequence[float], inches: float) -> None:
@@ -143,8 +130,8 @@ def _key(part: Any, names: Sequence[str], across: int, rows: Sequence[float], in
     for n, name in enumerate(names):
         column, row = divmod(n, len(rows))
         x, y = column * inches / across + NUMBER, high - starts[row]
-        style = {"va": "top", "fontsize": SMALL, "linespacing": SPACING}
-        part.text((x - 0.05) / inches, y / high, str(n + 1), ha="right", color=GREY, **style)
+        style = {"va": "top", "fontsize": st.SMALL, "linespacing": st.SPACING}
+        part.text((x - 0.05) / inches, y / high, str(n + 1), ha="right", color=st.GREY, **style)
         part.text(x / inches, y / high, name, ha="left", **style)
 
 
@@ -171,23 +158,25 @@ def _plane(figure: FigureBase, panel: Any, frame: Points) -> None:
     for point in frame.points:
         x, y = point.x.value or 0.0, point.y.value or 0.0
         if point.x.ends:
-            panel.plot(point.x.ends, [y, y], color=PALE, lw=0.7, zorder=1)
+            panel.plot(point.x.ends, [y, y], color=st.PALE, lw=0.7, zorder=1)
         if point.y.ends:
-            panel.plot([x, x], point.y.ends, color=PALE, lw=0.7, zorder=1)
+            panel.plot([x, x], point.y.ends, color=st.PALE, lw=0.7, zorder=1)
     if frame.front:
         on = {point.name: point for point in frame.points}
         line = [(on[name].x.value, on[name].y.value) for name in frame.front]
-        panel.plot([x for x, _ in line], [y for _, y in line], color=PALETTE[1], lw=1.0, ls="--", zorder=2,
+        panel.plot([x for x, _ in line], [y for _, y in line], color=st.PALETTE[1], lw=1.0, ls="--", zorder=2,
                    drawstyle="steps-post" if frame.money else "steps-pre", marker="s", ms=3.5,
                    label="front: no other painter is better in both")  # fmt: skip
         figure.legend(loc="outside upper left")
     for point in frame.points:
-        colour = GREY if point.control else PALETTE[1] if point.name in frame.front else PALETTE[0]
+        colour = st.GREY if point.control else st.PALETTE[1] if point.name in frame.front else st.PALETTE[0]
         marker = "D" if point.control else "s" if point.name in frame.front else "o"
-        style = {"c": [point.colour], "cmap": SEQUENTIAL, "vmin": 0.0, "vmax": 1.0} if coloured else {"color": colour}
+        style = (
+            {"c": [point.colour], "cmap": st.SEQUENTIAL, "vmin": 0.0, "vmax": 1.0} if coloured else {"color": colour}
+        )
         if coloured and point.colour is None:
-            style = {"color": PALE}
-        drawn = panel.scatter([point.x.value], [point.y.value], s=22, marker=marker, edgecolors=INK, linewidths=0.4,
+            style = {"color": st.PALE}
+        drawn = panel.scatter([point.x.value], [point.y.value], s=22, marker=marker, edgecolors=st.INK, linewidths=0.4,
                               zorder=3, **style)  # fmt: skip
         if coloured and point.colour is not None:
             image = drawn
@@ -221,7 +210,7 @@ def _dollar_ticks(least: float, most: float, steps: Sequence[int]) -> list[float
 
 def _told_wide(ticks: Sequence[float]) -> float:
     """Return the width of the ticks' numbers side by side, in inches, if they are evenly spaced."""
-    return 1.8 * sum(wide(f"{tick:g}", SMALL) for tick in ticks)
+    return 1.8 * sum(wide(f"{tick:g}", st.SMALL) for tick in ticks)
 
 
 def choose(
@@ -274,7 +263,7 @@ def _chosen(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[s
     where = [(float(x) * scale, float(y) * scale) for x, y in panel.transData.transform(list(points))]
     edge = panel.get_window_extent()
     inside = (edge.x0 * scale + 1, edge.y0 * scale + 1, edge.x1 * scale - 1, edge.y1 * scale - 1)
-    widths = [max(wide(line, SMALL) for line in name.split("\n")) * 72 for name in names]
+    widths = [max(wide(line, st.SMALL) for line in name.split("\n")) * 72 for name in names]
     lines = [lines_of([name]) for name in names]
     middles = choose(where, widths, inside, lines)
     return [NamePlace(*each) for each in zip(where, middles, widths, lines, strict=True)]
@@ -287,13 +276,13 @@ def _nearest(points: Sequence[tuple[float, float]], n: int) -> float:
 
 def _places(point: tuple[float, float], width: float, lines: int = 1) -> list[tuple[float, float]]:
     x, y = point
-    high = SMALL / 2 - 1 + (lines - 1) * LOWER
+    high = st.SMALL / 2 - 1 + (lines - 1) * LOWER
     return [(x + cos(angle) * (far + width / 2), y + sin(angle) * (far + high)) for far in FAR for angle in AROUND]
 
 
 def _box(middle: tuple[float, float], width: float, lines: int = 1) -> Box:
     x, y = middle
-    high = SMALL * 0.58 + (lines - 1) * LOWER
+    high = st.SMALL * 0.58 + (lines - 1) * LOWER
     return x - width / 2 - 1.5, y - high, x + width / 2 + 1.5, y + high
 
 
@@ -315,19 +304,19 @@ def _name(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[str
     paper = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none"}
     for name, data, place in zip(names, points, _chosen(panel, points, names), strict=True):
         (x, y), (a, b) = place.point, place.middle
-        gap = max(abs(x - a) - place.width / 2, abs(y - b) - SMALL / 2 - (place.lines - 1) * LOWER)
-        line = {"arrowstyle": "-", "lw": 0.4, "color": GREY, "shrinkA": 0, "shrinkB": 2.5} if gap > LEADER else None
-        panel.annotate(name, data, (a - x, b - y), textcoords="offset points", ha="center", va="center",
-                              fontsize=SMALL, arrowprops=line, zorder=2.5, bbox=paper, linespacing=SPACING)  # fmt: skip
+        gap = max(abs(x - a) - place.width / 2, abs(y - b) - st.SMALL / 2 - (place.lines - 1) * LOWER)
+        line = {"arrowstyle": "-", "lw": 0.4, "color": st.GREY, "shrinkA": 0, "shrinkB": 2.5} if gap > LEADER else None
+        panel.annotate(name, data, (a - x, b - y), textcoords="offset points", ha="center", va="center", zorder=2.5,
+                       fontsize=st.SMALL, arrowprops=line, bbox=paper, linespacing=st.SPACING)  # fmt: skip
 
 
-DRAWING = PALETTE[0]
+DRAWING = st.PALETTE[0]
 
 
 def dispersion(frame: Dispersion, width: str) -> Sketch:
     """Sketch a bar for each score's deviation and a line for closed minus open, with the paper's in grey."""
     turn = 0 if width == "double" else 90
-    below = 0.0 if turn == 0 else max(wide(column, SMALL) for column in frame.columns)
+    below = 0.0 if turn == 0 else max(wide(column, st.SMALL) for column in frame.columns)
     places = range(len(frame.columns))
 
     def paint(figure: FigureBase) -> None:
@@ -336,17 +325,17 @@ def dispersion(frame: Dispersion, width: str) -> Sketch:
         ours = -bar / 2 if frame.paper else 0.0
         panel.bar(
             [n + ours for n in places], [value or 0.0 for value in frame.deviations], bar,
-            color=PALETTE[5], label="deviation over painters",
+            color=st.PALETTE[5], label="deviation over painters",
         )  # fmt: skip
         if frame.paper:
             theirs = [deviation or 0.0 for deviation, _ in frame.paper]
             panel.bar(
-                [n + bar / 2 for n in places], theirs, bar, color="none", edgecolor=GREY, lw=0.6, hatch="////",
+                [n + bar / 2 for n in places], theirs, bar, color="none", edgecolor=st.GREY, lw=0.6, hatch="////",
                 label="the same in the paper",
             )  # fmt: skip
-            _line(panel, [gap for _, gap in frame.paper], GREY, "s", ":", "closed minus open in the paper")
-        _line(panel, frame.gaps, PALETTE[1], "o", "-", "closed minus open painters")
-        panel.axhline(0, color=GREY, lw=0.6)
+            _line(panel, [gap for _, gap in frame.paper], st.GREY, "s", ":", "closed minus open in the paper")
+        _line(panel, frame.gaps, st.PALETTE[1], "o", "-", "closed minus open painters")
+        panel.axhline(0, color=st.GREY, lw=0.6)
         panel.set_xticks(places, frame.columns, rotation=turn)
         panel.tick_params(axis="x", length=0)
         panel.grid(axis="x", visible=False)
@@ -378,7 +367,7 @@ def pairs(frame: ScorePairs, width: str) -> Sketch:
 
         marks = [
             Line2D([], [], color=DRAWING, marker=".", lw=0, ms=4.5, mew=0, label="a drawing"),
-            Line2D([], [], color="none", marker="o", mec=INK, mew=0.8, lw=0, ms=4, label="a painter's mean"),
+            Line2D([], [], color="none", marker="o", mec=st.INK, mew=0.8, lw=0, ms=4, label="a painter's mean"),
         ]
         figure.legend(handles=marks, loc="outside upper left", ncols=2)
 
@@ -393,7 +382,14 @@ def _cloud(panel: Any, pair: ScorePair, top: float) -> None:
         xs, ys, ".", color=DRAWING, ms=4.5 if few else 3, mew=0, alpha=0.6 if few else 0.2, rasterized=len(xs) > 2000
     )
     panel.plot(
-        [x for _, x, _ in pair.means], [y for _, _, y in pair.means], "o", mfc="none", mec=INK, mew=0.8, ms=4, zorder=3
+        [x for _, x, _ in pair.means],
+        [y for _, _, y in pair.means],
+        "o",
+        mfc="none",
+        mec=st.INK,
+        mew=0.8,
+        ms=4,
+        zorder=3,
     )
     panel.set_xlim(-0.03 * top, 1.03 * top)
     panel.set_ylim(-0.03 * top, 1.03 * top)
@@ -403,7 +399,7 @@ def _cloud(panel: Any, pair: ScorePair, top: float) -> None:
     panel.set_xticks([0, top / 2, top])
     panel.set_yticks([0, top / 2, top])
     for side in ("top", "right"):
-        panel.spines[side].set(visible=True, color=PALE)
+        panel.spines[side].set(visible=True, color=st.PALE)
     coefficients = [f"{name} {'–' if value is None else f'{value:.2f}'}" for name, value in
             (("Pearson", pair.pearson), ("Spearman", pair.spearman))]  # fmt: skip
-    panel.set_title(f"{', '.join(coefficients)} (n = {len(pair.drawings)})", fontsize=SMALL)
+    panel.set_title(f"{', '.join(coefficients)} (n = {len(pair.drawings)})", fontsize=st.SMALL)

@@ -25,25 +25,10 @@ from ...core.protocol import Score
 from ...scoring import MET, Entry, Group
 from ...scoring.compare.pairs import side_pairs
 from ...scoring.numbers import shares
+from . import style as st
 from .multiples import panels, rectangle
 from .source import StoreSource
-from .style import (
-    GREY,
-    INK,
-    LINE,
-    MARKERS,
-    PALE,
-    PALETTE,
-    SMALL,
-    SPACING,
-    WIDTHS,
-    Sketch,
-    broken,
-    lines_of,
-    whole,
-    wide,
-    wrapped,
-)
+from .style import Sketch, broken, lines_of, whole, wide, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -75,7 +60,7 @@ class NamedRows:
 
     def set(self, panel: Any) -> None:
         """Write the names to the left of a panel, the first at the top."""
-        panel.set_yticks(self.at, self.names, linespacing=SPACING)
+        panel.set_yticks(self.at, self.names, linespacing=st.SPACING)
         panel.set_ylim(sum(self.tall) - 0.4, -0.6)
         panel.tick_params(axis="y", length=0)
 
@@ -93,7 +78,7 @@ class NamedRows:
 def named_rows(names: Sequence[str], room: float, inches: float) -> NamedRows:
     """Return rows at least `inches` high, with names in lines of at most `room` inches."""
     labels = whole(names, room)
-    tall = [max(1.0, (lines_of([label]) * LINE + 0.025) / inches) for label in labels]
+    tall = [max(1.0, (lines_of([label]) * st.LINE + 0.025) / inches) for label in labels]
     ends = list(accumulate(tall))
     at = [end - high / 2 - 0.5 for end, high in zip(ends, tall, strict=True)]
     return NamedRows(tuple(labels), tuple(at), tuple(tall), inches)
@@ -102,7 +87,7 @@ def named_rows(names: Sequence[str], room: float, inches: float) -> NamedRows:
 def _set_notes(panel: Any, rows: NamedRows, notes: Sequence[str]) -> None:
     """Write notes at the right ends of the rows."""
     right = panel.secondary_yaxis("right")
-    right.set_yticks(rows.at, notes, fontsize=SMALL)
+    right.set_yticks(rows.at, notes, fontsize=st.SMALL)
     right.tick_params(length=0)
     right.spines["right"].set_visible(False)
 
@@ -116,15 +101,15 @@ def dots(grid: Grid, width: str) -> Sketch:
     """Sketch one panel per column and one row per painter: a dot with its interval."""
     down, across = rectangle(len(grid.columns), {"single": 3, "double": 6}[width])
     rows = named_rows(grid.rows, NAMES[width], ROW)
-    left = max(wide(line, SMALL) for name in rows.names for line in name.split("\n"))
-    room = (WIDTHS[width] - left - 0.1) / across - 0.08
-    titles = [f"{wrapped(column, room, SMALL)}\n{grid.counted(place)}" for place, column in enumerate(grid.columns)]
+    left = max(wide(line, st.SMALL) for name in rows.names for line in name.split("\n"))
+    room = (st.WIDTHS[width] - left - 0.1) / across - 0.08
+    titles = [f"{wrapped(column, room, st.SMALL)}\n{grid.counted(place)}" for place, column in enumerate(grid.columns)]
     height = down * (0.12 + 0.11 * lines_of(titles) + rows.height) + 0.4
 
     def paint(figure: FigureBase) -> None:
         for place, panel in panels(figure, titles, down, across):
             for row, cells in enumerate(grid.cells):
-                _dot(panel, rows.at[row], cells[place], GREY if grid.rows[row] in grid.controls else PALETTE[0])
+                _dot(panel, rows.at[row], cells[place], st.GREY if grid.rows[row] in grid.controls else st.PALETTE[0])
             rows.set(panel)
             panel.set_xlim(-0.03 * grid.top, 1.03 * grid.top)
             panel.set_xticks([0, grid.top / 2, grid.top])
@@ -140,7 +125,7 @@ def _dot(panel: Any, row: float, cell: Quantity, colour: str) -> None:
     """Draw a number with its interval, or only a line for its possible range."""
     if cell.ends is not None:
         exact = cell.value is not None
-        panel.plot(cell.ends, [row, row], color=colour if exact else PALE, lw=0.9 if exact else 2.2, zorder=2,
+        panel.plot(cell.ends, [row, row], color=colour if exact else st.PALE, lw=0.9 if exact else 2.2, zorder=2,
                    solid_capstyle="butt")  # fmt: skip
     if cell.value is not None:
         panel.plot([cell.value], [row], "o", color=colour, ms=3.2, zorder=3, mec="white", mew=0.3)
@@ -184,7 +169,7 @@ def kinds(grid: Grid, width: str) -> Sketch:
             # Kinds with the same share are shifted slightly, so that none hides another.
             shift = (place - (len(grid.columns) - 1) / 2) * 0.16
             xs, ys = [value for value, _ in values], [rows.at[n] + shift for _, n in values]
-            marker, colour = MARKERS[place % len(MARKERS)], PALETTE[place % len(PALETTE)]
+            marker, colour = st.MARKERS[place % len(st.MARKERS)], st.PALETTE[place % len(st.PALETTE)]
             panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, clip_on=False)
         rows.set(panel)
         end = (1.0 if most > 0.5 else most * 1.1) or 1.0
@@ -215,9 +200,9 @@ def histograms(frame: Histograms, width: str) -> Sketch:
             heights, _ = np.histogram(counts, edges)
             tall = 0.88 * heights / heights.max() if heights.any() else heights * 0.0
             foot = rows.at[n] + 0.45
-            panel.stairs(foot - tall, edges, baseline=foot, fill=True, color=PALETTE[5], alpha=0.8)
-            panel.axhline(foot, color=PALE, lw=0.5)
-        for mark, line, colour in zip(frame.marks, ("--", ":"), (PALETTE[1], PALETTE[6]), strict=True):
+            panel.stairs(foot - tall, edges, baseline=foot, fill=True, color=st.PALETTE[5], alpha=0.8)
+            panel.axhline(foot, color=st.PALE, lw=0.5)
+        for mark, line, colour in zip(frame.marks, ("--", ":"), (st.PALETTE[1], st.PALETTE[6]), strict=True):
             panel.axvline(mark, ls=line, color=colour, lw=0.9, label=f"{mark:g} {frame.unit}")
         rows.set(panel)
         panel.grid(axis="y", visible=False)
@@ -225,7 +210,7 @@ def histograms(frame: Histograms, width: str) -> Sketch:
         panel.set_xlabel(f"{frame.unit} in a drawing;\nheight: share of the painter's drawings")
         pairs = zip(frame.above, frame.counts, strict=True)
         _set_notes(panel, rows, [f"{first:.0%} (n={len(counts)})" for (first, _), counts in pairs])
-        panel.set_title(f"above {frame.marks[0]:g}", loc="right", fontsize=SMALL)
+        panel.set_title(f"above {frame.marks[0]:g}", loc="right", fontsize=st.SMALL)
         _legend(figure, panel, width)
 
     return Sketch(height, paint, frame.caption)
@@ -279,18 +264,18 @@ def violins(frame: Spread, width: str) -> Sketch:
         axes = figure.subplots(down, across, sharey=True, squeeze=False).ravel()
         for panel, name, top, score in zip(axes, frame.scores, frame.tops, frame.values, strict=True):
             for n, values in enumerate(score):
-                _violin(panel, rows.at[n], values, GREY if frame.rows[n] in frame.controls else PALETTE[5])
+                _violin(panel, rows.at[n], values, st.GREY if frame.rows[n] in frame.controls else st.PALETTE[5])
             rows.set(panel)
             panel.set_xlim(-0.02 * top, 1.02 * top)
             panel.set_xticks([0, top / 4, top / 2, 3 * top / 4, top])
             panel.set_xlabel(name)
-            panel.set_title(_counted(score), fontsize=SMALL)
+            panel.set_title(_counted(score), fontsize=st.SMALL)
         from matplotlib.lines import Line2D
 
         legend = [
-            Line2D([], [], color=INK, lw=2.2, label="middle half"),
-            Line2D([], [], color=INK, marker="|", ms=6, mew=1.2, lw=0, label="median"),
-            Line2D([], [], color=PALETTE[1], marker="o", ms=3.2, lw=0, mec="white", mew=0.3, label="mean"),
+            Line2D([], [], color=st.INK, lw=2.2, label="middle half"),
+            Line2D([], [], color=st.INK, marker="|", ms=6, mew=1.2, lw=0, label="median"),
+            Line2D([], [], color=st.PALETTE[1], marker="o", ms=3.2, lw=0, mec="white", mew=0.3, label="mean"),
         ]
         figure.legend(handles=legend, loc="outside upper left", ncols=3)
 
@@ -314,9 +299,9 @@ def _violin(panel: Any, row: float, values: Sequence[float], colour: str) -> Non
             paths = body.get_paths()[0].vertices
             paths[:, 0] = np.clip(paths[:, 0], min(values), max(values))
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-    panel.plot([low, high], [row, row], color=INK, lw=2.2, solid_capstyle="butt", zorder=3)
-    panel.plot([middle], [row], "|", color=INK, ms=6, mew=1.2, zorder=4)
-    panel.plot([float(np.mean(values))], [row], "o", color=PALETTE[1], ms=3.2, mec="white", mew=0.3, zorder=5)
+    panel.plot([low, high], [row, row], color=st.INK, lw=2.2, solid_capstyle="butt", zorder=3)
+    panel.plot([middle], [row], "|", color=st.INK, ms=6, mew=1.2, zorder=4)
+    panel.plot([float(np.mean(values))], [row], "o", color=st.PALETTE[1], ms=3.2, mec="white", mew=0.3, zorder=5)
 
 
 GAPS_HEIGHT = 1.9
@@ -370,17 +355,19 @@ def gap_bars(frame: Gaps, width: str) -> Sketch:
 
     def paint(figure: FigureBase) -> None:
         panel = figure.subplots()
-        colours = [PALETTE[0] if gap > 0 else PALETTE[1] for gap in frame.gaps]
+        colours = [st.PALETTE[0] if gap > 0 else st.PALETTE[1] for gap in frame.gaps]
         panel.bar(range(1, len(frame.gaps) + 1), frame.gaps, width=0.9, color=colours)
-        panel.axhline(0, color=GREY, lw=0.6)
+        panel.axhline(0, color=st.GREY, lw=0.6)
         if frame.mean.ends is not None:
-            panel.axhspan(*frame.mean.ends, color=INK, alpha=0.12, lw=0)
+            panel.axhspan(*frame.mean.ends, color=st.INK, alpha=0.12, lw=0)
         if frame.mean.value is not None:
-            panel.axhline(frame.mean.value, color=INK, lw=0.9)
+            panel.axhline(frame.mean.value, color=st.INK, lw=0.9)
         panel.set_xlim(0.4, len(frame.gaps) + 0.6)
         panel.set_ylabel(wrapped(frame.label, GAPS_HEIGHT - 0.5))
         panel.set_xlabel(_count_gaps(frame.gaps))
-        panel.set_title(broken(f"{frame.first} minus {frame.second}", WIDTHS[width] - 0.8), fontsize=SMALL, loc="left")
+        panel.set_title(
+            broken(f"{frame.first} minus {frame.second}", st.WIDTHS[width] - 0.8), fontsize=st.SMALL, loc="left"
+        )
 
     return Sketch(GAPS_HEIGHT, paint, frame.caption)
 
