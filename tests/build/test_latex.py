@@ -339,7 +339,10 @@ def test_overpic_is_seen_and_tikz_is_named() -> None:
     assert "drawn with TikZ" in str(found[1].why_not)
 
 
-FLOODS = (r"\iffalse ", r"\iftrue a\else ", r"\begin{comment}", r"\cite[", r"\begin{figure}", r"\includegraphics[")
+FLOODS = (
+    r"\iffalse ", r"\iftrue a\else ", r"\begin{comment}", r"\cite[", r"\begin{figure}", r"\includegraphics[",
+    r"\begin{verbatim}", r"\section{", r"\def\a{", r"\b{", r"\usepackage[", r"\caption{",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("flood", FLOODS)
@@ -348,7 +351,12 @@ def test_floods_are_read_in_linear_time(flood: str) -> None:
 
     def seconds(times: int) -> float:
         began = time.process_time()
-        strip_latex(without_comments(flood * times))
+        text = without_comments(flood * times)
+        strip_latex(text)
+        sources._packages(text, {})
+        sections(text)
+        rank_figures(rf"\begin{{figure}}{text}\end{{figure}}", "", [], RULES.figures, text)
+        expand_macros(FlatPaper(r"\newcommand{\b}[9]{#1}", text, "main.tex"))
         return time.process_time() - began
 
     assert seconds(16_000) < 0.2 + 8 * seconds(4_000)

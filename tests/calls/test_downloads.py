@@ -139,3 +139,16 @@ def test_results_and_list_without_end_are_refused() -> None:
             with pytest.raises(Fault, match="the results are over"):
                 asyncio.run(anext(service.replies(remote, 2**16)))  # type: ignore[arg-type]
             assert most_result_bytes(lane, 1) < 2**27
+
+
+def test_one_result_is_limited_like_the_reply_to_a_single_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limner.calls.downloads.LINE_BYTES", 100)
+    monkeypatch.setattr("limner.calls.batch_services.TEXT_REPLY_BYTES", 100)
+    row = json.dumps({"x": "y" * 200}).encode()
+    with Misbehaving(lambda _seen: Answer(row)) as server:
+        with pytest.raises(Fault, match="a line of the results is over 100 bytes"):
+            fetch(server)
+        batch = {"shape": "gemini", "share": 0.5, "calls": 10, "bytes": 2**20}
+        provider = Provider.model_validate({"base_url": f"http://{server.host}", "batch": batch})
+        with pytest.raises(Fault, match="the reply is over 100 bytes"):
+            asyncio.run(open_batches("s", provider).look("b"))

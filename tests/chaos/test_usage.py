@@ -85,11 +85,23 @@ def test_budget_holds_despite_implausible_usage(store: Store, usage: Any) -> Non
     assert budget.spent == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("cost", "counted"), [(0.9, 0.9), (5.0, 0.125)])
+def test_cost_above_the_price_list_stops_run_with_budget(store: Store, cost: float, counted: float) -> None:
+    """Far above it, the amount is not believed, but the service may charge it."""
+    usage = {"prompt_tokens": 12, "completion_tokens": 5, "cost": cost}
+    with Misbehaving(chat_service("fine", usage)) as server:
+        calls = Calls(store, tries=1, budget=Budget(100.0))
+        with pytest.raises(BudgetReached, match=rf"fake/m reports \${cost:g}.* \$0\.1250 at most .*Stopped"):
+            asyncio.run(chat(store, server.url).turn((Text("123456789"),), (), CONTEXT, calls))
+    assert calls.budget.spent == pytest.approx(counted)
+
+
 LONG = "Mark the drawing by every point of the rubric, and give a reason for each mark. " * 5
 LOW: list[Any] = [
     {"prompt_tokens": 1, "completion_tokens": 0},
     {"prompt_tokens": 90, "completion_tokens": 0},
     {"prompt_tokens": 90, "completion_tokens": 90, "cost": 0},
+    {"prompt_tokens": 90, "completion_tokens": 90, "cost": 0.01},
 ]
 
 

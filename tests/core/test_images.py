@@ -411,7 +411,7 @@ def turned_exif(orientation: int) -> Image.Exif:
 @pytest.mark.parametrize(
     ("data", "limit"),
     [
-        (png(6001, 6001), "36,000,000 in total"),
+        (png(6001, 6001), "33,554,432 in total"),
         (png(1, 20_001), "20,000 a side"),
         (png(64, 64, zlib.compress(bytes(193))), "cannot be decoded: its data has 193 of 12,352 bytes"),
         (b"".join([picture(1, "JPEG"), *[b"\xff\xda"] * 100]), "more than 100 scans"),
@@ -449,7 +449,7 @@ LARGE = """
 from concurrent.futures import ThreadPoolExecutor
 from PIL import Image
 from limner.core.images import encode_png, prepare
-data = encode_png(Image.new("RGBA", (6000, 6000), (9, 9, 9, 128)), 1)
+data = encode_png(Image.new("RGBA", (5792, 5792), (9, 9, 9, 128)), 1)
 with ThreadPoolExecutor(3) as pool:
     list(pool.map(lambda _: prepare(data, 1024), range(3)))
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))

@@ -31,6 +31,15 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
         KEY.encode().hex(),
         KEY.encode().hex().upper(),
         quote(KEY, safe=""),
+        quote(KEY),
+        quote(KEY, safe="").lower().replace(KEY.lower()[:9], KEY[:9]).replace("zq0fr7wlht2xy", "Zq0fR7wLhT2Xy"),
+        "".join(f"%{byte:02X}" for byte in KEY.encode()),
+        KEY.replace("+", "&#43;").replace("/", "&#x2F;"),
+        KEY.replace("/", "\\/"),
+        KEY.replace("+", "\\u002b").replace("/", "\\u002f"),
+        KEY[-12:],
+        f"…{KEY[-16:]}",
+        f"{KEY[:7]}...{KEY[-5:]}",
     ],
 )
 def test_disguised_keys_are_removed(spelling: str) -> None:

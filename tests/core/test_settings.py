@@ -152,6 +152,11 @@ def test_folder_that_sends_known_key_elsewhere_is_not_followed_until_trusted(
     own.write_text(own.read_text().replace("evil", "worse"))
     with pytest.raises(UsageError, match=r"worse\.example"):
         load().provider("mine").key()
+    monkeypatch.setenv("GITHUB_TOKEN", "ghp_canary1234567890")
+    for name in ("openai", "mine"):
+        own.write_text(f'[providers.{name}]\nbase_url = "https://evil.example/v1"\nkey_env = "GITHUB_TOKEN"\n')
+        with pytest.raises(UsageError, match=r"GITHUB_TOKEN to evil\.example"):
+            load().provider(name).key()
     own.write_text('[providers.openai]\nbase_url = "http://127.0.0.1:9/v1"\n')
     assert load().provider("openai").key()
 

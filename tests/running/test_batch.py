@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pytest
 
 from limner import api
 from limner.calls import batches as stored
+from limner.calls.batch_services import OpenAIBatches, RemoteBatch
 from limner.calls.purse import read_purses
 from limner.running.wave import BatchWaves
 from limner.store import Store
@@ -461,3 +463,14 @@ def test_estimate_uses_batch_price(place: Place) -> None:
     full, half = dollars(), dollars("--batch")
     assert full[-1] > 0
     assert half == pytest.approx([one / 2 for one in full])
+
+
+def test_look_at_a_batch_ends_even_if_its_service_never_replies(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(_service: OpenAIBatches, _remote: str) -> RemoteBatch:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(OpenAIBatches, "look", hang)
+    monkeypatch.setattr("limner.running.wave.LOOK_S", 0.1)
+    assert place.run("--batch-wait", "0")[0] == 3
+    assert {row.status for row in place.rows("batches")} == {"submitted"}

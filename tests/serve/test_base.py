@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("starlette", reason="servers come with limner[web]")
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
@@ -34,6 +34,14 @@ async def breaks(request: Request) -> Response:
 
 async def lost(request: Request) -> Response:
     raise StoreError("secret place")
+
+
+async def large(request: Request) -> Response:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(2**5):
+            yield bytes(LARGE // 2**5)
+
+    return StreamingResponse(pieces())
 
 
 def client(limits: WebLimits | None = None) -> TestClient:
@@ -122,7 +130,8 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
     """A running server with a short time limit and few connections."""
     for name, value in {"REQUEST_S": 0.4, "MAX_PER_ADDRESS": 20}.items():
         monkeypatch.setattr(connections, name, value)
-    listening, server = listen("127.0.0.1", 0), make_server(make_app([Route("/r/{token}", change, methods=["POST"])]))
+    routes = [Route("/r/{token}", change, methods=["POST"]), Route("/large", large)]
+    listening, server = listen("127.0.0.1", 0), make_server(make_app(routes))
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]))
     thread.start()
     yield listening.getsockname()[:2]
@@ -145,6 +154,37 @@ def test_slow_connections_are_dropped_and_do_not_shut_others_out(served: tuple[s
     ended = [_ends(one) for one in slow]
     assert all(ended)
     assert answer(served).startswith(b"HTTP/1.1 200")
+
+
+def test_idle_connections_give_way_to_new_ones(served: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class behind one address, whose browsers keep their connections, does not shut its own members out."""
+    monkeypatch.setattr(connections, "REQUEST_S", 60.0)
+    idle = [socket.create_connection(served, timeout=5) for _ in range(connections.MAX_PER_ADDRESS)]
+    for _ in range(3):
+        assert answer(served).startswith(b"HTTP/1.1 200")
+    for one in idle:
+        one.close()
+
+
+LARGE = 2**25
+
+
+@pytest.mark.parametrize("stalls", [False, True])
+def test_slow_reader_gets_whole_response_and_stalled_one_is_dropped(
+    served: tuple[str, int], monkeypatch: pytest.MonkeyPatch, stalls: bool
+) -> None:
+    monkeypatch.setattr(connections, "STALL_S", 0.4 if stalls else 60.0)
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.settimeout(20)
+        one.connect(served)
+        one.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        threading.Event().wait(3 * connections.REQUEST_S)
+        came = 0
+        with suppress(OSError):
+            while piece := one.recv(2**20):
+                came += len(piece)
+    assert (came > LARGE) is not stalls
 
 
 def _ends(one: socket.socket) -> bool:

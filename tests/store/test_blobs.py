@@ -14,7 +14,7 @@ import pytest
 
 from limner.core.errors import DamagedImage, LostImage, StoreError
 from limner.core.faults import Fault
-from limner.core.images import SUFFIXES, BadImage
+from limner.core.images import MAX_BYTES, SUFFIXES, BadImage
 from limner.store import Blobs
 from limner.store.blobs import PLACE_BYTES
 from tests.support import picture
@@ -170,9 +170,22 @@ def test_deleted_folder_stops_reading_and_writing(tmp_path: Path) -> None:
 
 def test_calls_in_flight_keep_room_for_their_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blobs = Blobs(str(tmp_path / "blobs"))
-    monkeypatch.setattr(blobs._files, "free_bytes", lambda: 2 * PLACE_BYTES)
-    refused = pytest.raises(Fault, match="has 32 MiB free, and 48 MiB are needed; free some space")
+    monkeypatch.setattr(blobs._files, "free_bytes", lambda: MAX_BYTES + PLACE_BYTES)
+    refused = pytest.raises(Fault, match="has 80 MiB free, and 96 MiB are needed; free some space")
     with blobs.place(), blobs.place(), refused, blobs.place():
         pass
     with blobs.place():
         pass
+
+
+def test_call_needs_room_for_the_largest_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With less, a run would pay for the same large image at each start, and could never store it."""
+    blobs = Blobs(str(tmp_path / "blobs"))
+    monkeypatch.setattr(blobs._files, "free_bytes", lambda: MAX_BYTES - 1)
+    with pytest.raises(Fault, match="64 MiB are needed"), blobs.place():
+        pass
+
+
+def test_folder_that_cannot_be_written_is_reported_before_anything_is_paid_for() -> None:
+    with pytest.raises(StoreError, match="/proc/limner"):
+        Blobs("/proc/limner").check()

@@ -302,7 +302,8 @@ class GeminiBatches:
 
     async def look(self, remote: str) -> RemoteBatch:
         """See `limner.calls.batch_services.BatchService`."""
-        state = await self._ask("GET", f"/{quote(remote)}", most=WHOLE_REPLY)
+        most = WHOLE_REPLY if self.facts.inline_bytes else TEXT_REPLY_BYTES
+        state = await self._ask("GET", f"/{quote(remote)}", most=most)
         meta = state.get("metadata") or {}
         status = GEMINI_STATES.get(str(meta.get("state")), "running")
         fault = None

@@ -263,7 +263,7 @@ class BatchCalls(Calls):
         self._set_aside: dict[str, float] = {}
         self._paid_now: dict[str, RowEnd] = {}
         self._failed: dict[str, int] = {}
-        self._unchecked: list[tuple[BatchRow, float | None]] = []
+        self._unchecked: list[tuple[BatchRow, RowEnd]] = []
 
     async def _do(
         self,
@@ -365,7 +365,7 @@ class BatchCalls(Calls):
         """Count how calls ended; the `new` ones among `ends` were not settled before."""
         for end in ends:
             if (row := self.waiting.pop(end.key, None)) is not None:
-                self._unchecked.append((row, end.cost))
+                self._unchecked.append((row, end))
             if (set_aside := self._set_aside.pop(end.key, None)) is not None:
                 self.budget.settle(set_aside, end.cost)
             if end.status == "failed":
@@ -379,8 +379,8 @@ class BatchCalls(Calls):
     def check_costs(self) -> None:
         """Check that no call that ended cost more than was reserved for it; see `Budget.check_cost`."""
         ended, self._unchecked = self._unchecked, []
-        for row, cost in ended:
-            self.budget.check_cost(row.bound, cost, f"{row.lane.service}/{row.lane.model}")
+        for row, end in ended:
+            self.budget.check_cost(row.bound, end.cost, end.doubt, f"{row.lane.service}/{row.lane.model}")
 
     def released(self, keys: list[str]) -> None:
         """Stop waiting for calls on which this process spent nothing."""

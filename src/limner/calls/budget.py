@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from ..core.errors import LimnerError, UsageError
 from ..store import Store
 from ..store.schema import purses, reservations
+from .usage import TOO_DEAR
 
 EXACT = 1e-9
 """Tolerance in dollars for rounding errors in sums."""
@@ -77,21 +78,22 @@ class Budget:
             self._flying += 1
         return bound or 0.0
 
-    def is_beyond(self, bound: float | None, cost: float | None) -> bool:
+    def is_beyond(self, bound: float | None, cost: float | None, doubt: str | None) -> bool:
         """Return whether an attempt cost more than was reserved for it; without a limit, nothing is reserved."""
         limited = self.limit is not None or self.purse is not None
-        return limited and (cost or 0.0) > (bound or 0.0) + EXACT
+        return limited and ((doubt or "").startswith(TOO_DEAR) or (cost or 0.0) > (bound or 0.0) + EXACT)
 
-    def check_cost(self, bound: float | None, cost: float | None, target: str) -> None:
+    def check_cost(self, bound: float | None, cost: float | None, doubt: str | None, target: str) -> None:
         """Check that a stored attempt cost no more than was reserved for it.
 
         Raises:
             BudgetReached: It cost more, so the bounds of further calls to this service cannot be relied on.
         """
-        if not self.is_beyond(bound, cost):
+        if not self.is_beyond(bound, cost, doubt):
             return
+        reported = f"${cost:.4f}" if doubt is None else doubt.removeprefix(TOO_DEAR)
         raise BudgetReached(
-            f"{target} reports ${cost:.4f} for a call that can cost ${bound or 0.0:.4f} at most by the price list. "
+            f"{target} reports {reported} for a call that can cost ${bound or 0.0:.4f} at most by the price list. "
             "Stopped. The call is counted and its result is stored. Check the service's bill, and correct its prices "
             "in limner.toml before you run the same command again"
         )

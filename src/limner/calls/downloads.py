@@ -16,6 +16,7 @@ from ..core.redaction import public_address, redact, resolve_link, without_secre
 from . import TRANSIENT, Fault, Kind
 from .http import (
     CONNECT_S,
+    IMAGE_REPLY_BYTES,
     TEXT_REPLY_BYTES,
     BadPacking,
     TooLarge,
@@ -33,8 +34,8 @@ PIECE = 8 * 2**20
 """Bytes of a file sent in one request."""
 MOST_BYTES = 64 * 2**30
 REDIRECTS = (301, 302, 303, 307, 308)
-LINE_BYTES = 2**28
-"""Bytes that one line may have: a result with its image."""
+LINE_BYTES = IMAGE_REPLY_BYTES
+"""Bytes that one line may have: a result with its image, as for a single call."""
 
 
 async def fetched_lines(
@@ -48,7 +49,9 @@ async def fetched_lines(
     with tempfile.TemporaryFile() as file:
         await fetch_file(url, headers, file, kinds, most=most)
         file.seek(0)
-        while line := file.readline(LINE_BYTES):
+        while line := file.readline(LINE_BYTES + 1):
+            if len(line) > LINE_BYTES:
+                raise Fault("unreadable", f"a line of the results is over {LINE_BYTES:,} bytes", cost=None)
             if not line.strip():
                 continue
             try:

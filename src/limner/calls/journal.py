@@ -226,13 +226,13 @@ class Calls:
                 self._first_calls.answer(request.target, request.key, fault)
                 later = time.monotonic() + (fault.retry_after or 0.0)
                 last = n == held.tries + self.tries or later - began > limit.limits.call_s
-                again = fault.kind in TRANSIENT and not last and not self.budget.is_beyond(bound, cost)
+                again = fault.kind in TRANSIENT and not last and not self.budget.is_beyond(bound, cost, fault.doubt)
                 if fault.retry_after is not None:
                     limit.hold(fault.retry_after)
                 row = attempt_row(request.key, n, started, time.perf_counter() - clock, fault)
                 if not await self._settle(call, row, "claimed" if again else "failed", fault):
                     return None
-                self.budget.check_cost(bound, cost, request.target)
+                self.budget.check_cost(bound, cost, fault.doubt, request.target)
                 if not again:
                     raise Fault(fault.kind, fault.detail, calls=(request.key,), cost=fault.cost) from fault
             except BaseException as error:
@@ -252,7 +252,7 @@ class Calls:
                 row = attempt_row(request.key, n, started, time.perf_counter() - clock, None) | outcome_columns
                 if not await self._settle(call, row, "done", None):
                     return None
-                self.budget.check_cost(bound, cost, request.target)
+                self.budget.check_cost(bound, cost, doubt, request.target)
                 return Outcome(request.key, payload, cost, stored=False)
             finally:
                 self.budget.settle(reserved, cost)

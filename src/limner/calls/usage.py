@@ -15,6 +15,8 @@ MOST_TOKENS = 10**9
 """More tokens than any reply has; a larger report is not credible."""
 FAR, SPARE = 10.0, 1.0
 """A cost above `FAR` times the bound plus `SPARE` dollars is not credible."""
+TOO_DEAR = "usage not credible: far above the price list: "
+"""The beginning of the doubt about such a cost, after which a run with a budget stops."""
 CHEAPEST = 0.1
 """A reported amount below this share of the list price is not credible; discounts for cached prompts reach it."""
 CHARS_PER_TOKEN = 8
@@ -52,7 +54,7 @@ def bill(price: Callable[[], float | None], bound: float | None) -> Bill:
     try:
         cost = price()
         if cost is not None and bound is not None and cost > FAR * bound + SPARE:
-            raise Incredible(f"${cost:.6g} for a call that costs ${bound:.6g} at most")
+            return Bill(None, f"{TOO_DEAR}${cost:.6g}")
     except Incredible as error:
         return Bill(None, f"usage not credible: {error}"[:200])
     return Bill(cost)

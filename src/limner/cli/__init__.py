@@ -64,7 +64,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "demo": "Run the bundled samples offline, with controls.",
         "docs": "Show a page of the documentation, such as the tutorial.",
         "doctor": "Check that this machine and this store are ready to use.",
-        "trust": "Trust this folder's limner.toml to send keys to other hosts.",
+        "trust": "Trust this folder's limner.toml to send keys to hosts that Limner does not know.",
         "completion": "Print the setup for Tab completion in bash, zsh or fish.",
     },
 }

@@ -114,7 +114,7 @@ def doctor_command(store: str, everything: bool, form: str) -> None:
 
 @click.command("trust")
 def trust_command() -> None:
-    """Trust this folder's limner.toml to send the keys of known services to other hosts, until the file is changed."""
+    """Trust this folder's limner.toml to send keys to hosts that Limner does not know, until it is changed."""
     from ..core import settings
     from ..core.errors import UsageError
     from ..core.trust import distrust_message, trust
@@ -124,7 +124,7 @@ def trust_command() -> None:
         raise UsageError(f"there is no {settings.OWN} in {Path.cwd()}")
     routes = settings.foreign_routes(settings.load(path))
     if not routes:
-        say(f"{path} sends no key of a known service to another host; there is nothing to trust")
+        say(f"{path} sends no key to a host that Limner does not know; there is nothing to trust")
         return
     trust(path)
     say(f"{distrust_message(path, routes)}. Trusted until the file is changed.")

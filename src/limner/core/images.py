@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
 MAX_BYTES = 64 * 2**20
-MAX_PIXELS = 36_000_000
-"""More than 8K has; decoding and flattening takes up to 16 bytes a pixel."""
+MAX_PIXELS = 2**25
+"""More than 8K has; decoding and flattening takes up to 20 bytes a pixel."""
 BLOCK_BYTES = 2**28
 """The size of pieces of memory for pixels: large pieces return to the system at once, small ones do not."""
 MAX_SIDE = 20_000

@@ -59,19 +59,28 @@ def known_secrets(environ: Mapping[str, str] | None = None) -> list[str]:
 
 
 def encoded_spellings(key: str) -> set[str]:
-    """Return the spellings of a key in base64 (also inside a longer text), hexadecimal, and percent encoding.
+    """Return the spellings of a key in base64 (also inside a longer text), hexadecimal, and as `ESCAPES`.
 
     >>> "c2stY2FuYXJ5LTEyMzQ1" in encoded_spellings("sk-canary-12345")
     True
+    >>> {"sk%2fcanary12", "sk%2Fcanary12", "sk&#47;canary12"} < encoded_spellings("sk/canary12")
+    True
     """
     data = key.encode("utf-8", "replace")
-    spellings = {data.hex(), data.hex().upper(), quote(key, safe=""), "".join(f"%{byte:02x}" for byte in data)}
+    spellings = {data.hex(), data.hex().upper(), quote(key), key.replace("/", r"\/")}
+    spellings |= {"".join(f"%{byte:02{form}}" for byte in data) for form in "xX"}
+    spellings |= {"".join(form.format(ord(c)) if _ODD.match(c) else c for c in key) for form in ESCAPES}
     for shift in range(3):
         # Only characters that do not depend on what stands before and after the key.
         first, last = -(-shift * 8 // 6), (shift + len(data)) * 8 // 6
         plain = b64encode(bytes(shift) + data).decode()[first:last]
         spellings |= {plain, plain.replace("+", "-").replace("/", "_")}
-    return spellings
+    return spellings - {key}
+
+
+ESCAPES = ("%{:02X}", "%{:02x}", "%25{:02X}", "\\u{:04x}", "\\u{:04X}", "&#{};", "&#x{:X};", "&#x{:x};")
+"""Forms of characters other than letters and digits in addresses, JSON and HTML, by their number."""
+_ODD = re.compile(r"[^\w.~-]")
 
 
 def without_keys(environ: Mapping[str, str]) -> dict[str, str]:
@@ -133,7 +142,7 @@ def _redact_text(text: str, keys: tuple[str, ...]) -> str:
             text = text.replace(secret, MASK)
     # Only after all whole keys: an encoded spelling may begin like the key itself.
     for secret in keys:
-        if len(secret) >= 2 * SHORTENED_CHARS and secret[:SHORTENED_CHARS] in text:
+        if len(secret) >= 2 * SHORTENED_CHARS and _may_be_shortened(secret, text):
             text = _shortened(secret).sub(MASK, text)
     if MASK in text:
         for ends in _masked_patterns(keys):
@@ -141,12 +150,27 @@ def _redact_text(text: str, keys: tuple[str, ...]) -> str:
     return text
 
 
-@lru_cache(maxsize=64)
+def _may_be_shortened(key: str, text: str) -> bool:
+    """Return whether a text has a part of a key that is long enough, or its first and last characters beside dots."""
+    if key[:SHORTENED_CHARS] in text or key[-SHORTENED_CHARS:] in text:
+        return True
+    return (".." in text or "…" in text) and key[:ENDS] in text and key[-ENDS:] in text
+
+
+ENDS = 4
+"""The number of characters at each end that show a key with dots between them."""
+
+
+@lru_cache(maxsize=1024)
 def _shortened(key: str) -> re.Pattern[str]:
-    """Return the pattern of a key's beginning and, after dots, its end."""
-    rest = "".join(f"(?:{re.escape(letter)}" for letter in key[SHORTENED_CHARS:64])
-    rest += ")?" * len(key[SHORTENED_CHARS:64])
-    return re.compile(rf"{re.escape(key[:SHORTENED_CHARS])}{rest}(?:(?:\.{{2,}}|…)[\w-]{{0,12}})?")
+    """Return the pattern of a key's beginning, of its end, and of both with dots between them."""
+    dots, n = r"(?:\.{2,}|…)", SHORTENED_CHARS
+    heads = "|".join(re.escape(key[:i]) for i in range(n, ENDS - 1, -1))
+    tails = "|".join(re.escape(key[-i:]) for i in range(n, ENDS - 1, -1))
+    more, before = (list(map(re.escape, letters)) for letters in (key[n:64], key[-64:-n]))
+    begun = re.escape(key[:n]) + "".join(f"(?:{letter}" for letter in more) + ")?" * len(more)
+    ended = "(?:" * len(before) + "".join(f"{letter})?" for letter in before) + re.escape(key[-n:])
+    return re.compile(rf"{begun}(?:{dots}[\w-]{{0,12}})?|(?:{heads}){dots}(?:{tails})|(?:[\w-]{{0,12}}{dots})?{ended}")
 
 
 @lru_cache(maxsize=8)

@@ -316,17 +316,20 @@ def _load_cached(path: Path, required: bool, _contents: tuple[bytes | None, ...]
 
 
 def foreign_routes(settings: Settings) -> dict[str, list[str]]:
-    """Return the hosts to which the keys of shipped services are sent, apart from those services' own, by variable."""
-    shipped: dict[str, set[str]] = {}
-    for provider in Settings.model_validate(load_shipped()).providers.values():
-        if provider.key_env is not None:
-            shipped.setdefault(provider.key_env, set()).update(provider.key_hosts)
-    sent = {variable: set[str]() for variable in shipped}
-    for provider in settings.providers.values():
-        if provider.key_env in sent:
-            sent[provider.key_env].update(provider.key_hosts)
-    routes = {variable: foreign_hosts(hosts, shipped[variable]) for variable, hosts in sent.items()}
+    """Return the hosts to which keys are sent, apart from the shipped services' own, by variable."""
+    shipped = _key_hosts(Settings.model_validate(load_shipped()))
+    sent = _key_hosts(settings)
+    routes = {variable: foreign_hosts(hosts, shipped.get(variable, ())) for variable, hosts in sent.items()}
     return {variable: hosts for variable, hosts in routes.items() if hosts}
+
+
+def _key_hosts(settings: Settings) -> dict[str, set[str]]:
+    """Return the hosts that receive each key, by variable."""
+    hosts: dict[str, set[str]] = {}
+    for provider in settings.providers.values():
+        if provider.key_env is not None:
+            hosts.setdefault(provider.key_env, set()).update(provider.key_hosts)
+    return hosts
 
 
 def _read_bytes(path: Path) -> bytes | None:

@@ -60,4 +60,4 @@ def _hash(path: Path) -> str:
 def distrust_message(path: Path, routes: Mapping[str, Iterable[str]]) -> str:
     """Return the message about a file that sends keys, by variable, to foreign hosts."""
     where = "; ".join(f"{variable} to {', '.join(hosts)}" for variable, hosts in sorted(routes.items()))
-    return f"{path} sends keys of known services to other hosts: {where}"
+    return f"{path} sends keys to hosts that Limner does not know: {where}"

@@ -255,7 +255,7 @@ class ChatModel:
         if sent == 0:
             raise Incredible("prompt_tokens is 0")
         if (cost := billed_cost(usage)) is not None:
-            return check_amount(cost, self.price(*fewest))
+            return check_amount(cost, self.price(sent or fewest[0], written or fewest[1]))
         return None if sent is None or written is None else self._prices.price(self.name, sent, written)
 
     def result(self, raw: dict[str, Any], sizes: list[dict[str, Any]], paid: Bill) -> Result:

@@ -30,6 +30,8 @@ from ..core.redaction import without_secrets
 
 SLOWEST = 12.0
 """The longest pause between two polls, as a multiple of the first."""
+LOOK_S = 600.0
+"""Seconds that a look at one batch may take, with its results, even if the run is to wait for less."""
 
 
 class Wave:
@@ -70,7 +72,12 @@ class Wave:
             for batch in batches:
                 if self._waves.stopping():
                     return False
-                await self._look_after(batch)
+                left = None if until is None else max(LOOK_S, until - time.monotonic())
+                try:
+                    async with asyncio.timeout(left):
+                        await self._look_after(batch)
+                except TimeoutError:
+                    return False
             if not self.calls.batches:
                 break
             first = min(self._waves.service(batch.service).facts.poll_s for batch in batches)
@@ -386,7 +393,7 @@ async def settle_results(calls: BatchCalls, service: BatchService, batch: BatchS
     async def flush() -> None:
         ends = await asyncio.gather(*(_ended(calls, reply, rows[reply.key].progress) for reply in replies))
         replies.clear()
-        await _store(calls, batch.id, list(ends))
+        await asyncio.shield(_store(calls, batch.id, list(ends)))
 
     if remote.fault is None:
         async for reply in service.replies(remote, most_result_bytes(batch.lane, batch.calls)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -10,26 +11,29 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_S = 20.0
 """Seconds in which a request, with its header and its body, must arrive."""
+STALL_S = 120.0
+"""Seconds after which a client that takes nothing of its response is dropped."""
 MAX_CONNECTIONS = 1_000
 MAX_PER_ADDRESS = 100
 """The most connections of one address; behind a proxy all have the proxy's."""
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP that drops connections whose request does not arrive in time, and refuses more than there may be."""
+    """HTTP that drops connections whose request does not arrive in time, and idle ones if there are too many."""
 
     behind_proxy = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to watch a connection, or refuse it."""
+        """Begin to watch a connection; if there are too many, drop the one that has been idle longest."""
         super().connection_made(transport)
-        others = (getattr(other, "client", None) or (None,) for other in self.connections)
-        same = sum(client[0] == (self.client or (None,))[0] for client in others)
-        if len(self.connections) > MAX_CONNECTIONS or (same > MAX_PER_ADDRESS and not self.behind_proxy):
-            transport.abort()
-            return
-        self._waiting_since = self.loop.time()
+        self._idle_since, self._unsent = self.loop.time(), 0
         self._watch()
+        same = [other for other in self.connections if _address(other) == _address(self)]
+        if len(self.connections) > MAX_CONNECTIONS or (len(same) > MAX_PER_ADDRESS and not self.behind_proxy):
+            several: Any = same if len(same) > MAX_PER_ADDRESS and not self.behind_proxy else self.connections
+            oldest = min(several, key=lambda other: other._idle_since)
+            oldest._idle_since = math.inf  # It stays among the connections until the next turn of the loop.
+            oldest.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop watching."""
@@ -38,13 +42,19 @@ class TimedProtocol(H11Protocol):
             timer.cancel()
 
     def _watch(self) -> None:
-        cycle = self.cycle
-        if cycle is not None and not cycle.response_complete and not cycle.more_body:
-            self._waiting_since = self.loop.time()  # The request is complete: the response is on its way.
-        elif self.loop.time() - self._waiting_since > REQUEST_S:
+        at, unsent, cycle = self.loop.time(), self.transport.get_write_buffer_size(), self.cycle
+        working = cycle is not None and not cycle.response_complete and not cycle.more_body
+        if unsent != self._unsent or (working and not unsent):
+            self._idle_since, self._unsent = at, unsent
+        elif at - self._idle_since > (STALL_S if unsent else REQUEST_S):
             self.transport.abort()
             return
         self._timer = self.loop.call_later(REQUEST_S / 10, self._watch)
+
+
+def _address(connection: Any) -> str | None:
+    """Return the address of a connection's client."""
+    return (getattr(connection, "client", None) or (None,))[0]
 
 
 class ProxiedProtocol(TimedProtocol):

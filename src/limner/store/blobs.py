@@ -26,7 +26,7 @@ SET_ASIDE = "orphans"
 PARALLEL_READS = 8
 """The number of images read in parallel."""
 PLACE_BYTES = 16 * 2**20
-"""The free space that a call for an image needs before it is paid for."""
+"""The free space kept for each call for an image in flight; the next one needs room for the largest image."""
 
 
 class Blobs:
@@ -113,7 +113,7 @@ class Blobs:
         """
         with self._lock:
             self._places += 1
-            needed = self._places * PLACE_BYTES
+            needed = MAX_BYTES + (self._places - 1) * PLACE_BYTES
         try:
             free = self._files.free_bytes()
             if free is not None and free < needed:
@@ -129,7 +129,10 @@ class Blobs:
         Raises:
             StoreError: The place does not exist or is not writable.
         """
-        self._files.check()
+        try:
+            self._files.check()
+        except OSError as error:
+            raise StoreError(unwritable_message(self.root, error)) from error
 
     def names(self) -> Iterator[tuple[str, float]]:
         """Yield the relative name and modification time of every file, except files set aside."""
@@ -283,6 +286,11 @@ class LocalFiles(RemoteFiles):
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise OSError(errno.EINVAL, f"{name} is not a file")
             return file.read(MAX_BYTES + 1)
+
+    def check(self) -> None:
+        """Check that a file can be written."""
+        folder = next(path for path in (self._folder, *self._folder.absolute().parents) if path.exists())
+        tempfile.TemporaryFile(dir=folder).close()
 
     def free_bytes(self) -> int | None:
         """See `BlobFiles`."""

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from ....core.errors import UsageError
@@ -94,10 +94,14 @@ def _score(name: str, caption: str, in_method: bool, pictures: int, own: FigureR
     return score + own.in_method * in_method + own.panel * (pictures > 1)
 
 
+MAX_CAPTIONS = 50
+"""The most captions of one figure that are read."""
+
+
 def _caption(body: str) -> str:
     """Return the words of a figure's captions; the caption of the whole figure comes first."""
     captions = []
-    for start in _CAPTION.finditer(body):
+    for start in islice(_CAPTION.finditer(body), MAX_CAPTIONS):
         end = closing_brace(body, start.end())
         if end is not None:
             outer = not re.search(r"\\begin\s*\{sub", body[: start.start()]) or not re.search(
@@ -169,7 +173,7 @@ def sections(document: str) -> list[LatexSection]:
     heads = list(_HEAD.finditer(body))
     parts = []
     for head, after in zip_longest(heads, heads[1:]):
-        end = closing_brace(body, head.end())
+        end = closing_brace(body, head.end(), after.start() if after else len(body))
         if end is not None:
             title = re.sub(r"\\[a-zA-Z]+\*?|[{}$~]", " ", body[head.end() + 1 : end])
             text = body[head.start() : after.start() if after else None].strip()

@@ -194,13 +194,14 @@ def _inside(name: str) -> str | None:
 
 
 MAX_DEPTH = 20
+VERBATIM = ("verbatim", "verbatim*", "lstlisting", "minted", "Verbatim")
+"""Environments whose text is kept as it is."""
 _VERBATIM = (
-    r"\\begin\{(?P<verb>verbatim\*?|lstlisting|minted|Verbatim)\}.*?\\end\{(?P=verb)\}"
-    r"|\\verb\*?(?P<q>[^\w\s*]).*?(?P=q)"
+    rf"\\begin\{{(?P<verb>{'|'.join(map(re.escape, VERBATIM))})\}}.*?\\end\{{(?P=verb)\}}"
+    r"|\\verb\*?(?P<q>[^\w\s*])[^\n]{0,200}?(?P=q)"
 )
 _KEPT = rf"(?P<keep>{_VERBATIM}|\\[\\%])"
 _LINE = r"(?P<line>(?:^[ \t]*)?%[^\n]*(?:\n[ \t]*|\Z))"
-_COMMENTS = re.compile(rf"{_KEPT}|{_LINE}", re.DOTALL | re.MULTILINE)
 _DROPPED = re.compile(rf"{_KEPT}|\\begin\{{comment\}}.*?\\end\{{comment\}}|{_LINE}", re.DOTALL | re.MULTILINE)
 _IF = re.compile(r"(?<!\\newif)\\((?!iff\b|ifthenelse\b)if[a-zA-Z@]*|else|fi)(?![a-zA-Z@])")
 _INPUT = re.compile(
@@ -257,9 +258,12 @@ def without_comments(text: str) -> str:
     >>> without_comments("a 5\\% b % c\nd")
     'a 5\\% b d'
     """
-    # After the last end of a comment environment, each beginning would be compared with all text that follows.
-    head, ending, tail = text.rpartition(r"\end{comment}")
-    return _resolve_conditions(_DROPPED.sub(_keep_or_drop, head + ending) + _COMMENTS.sub(_keep_or_drop, tail))
+    text = text.replace("\0", "")
+    for name in ("comment", *VERBATIM):
+        # After the last end, each beginning would be compared with all text that follows: it is hidden meanwhile.
+        head, ending, tail = text.rpartition(rf"\end{{{name}}}")
+        text = head + ending + tail.replace(rf"\begin{{{name}}}", f"\\begin\0{{{name}}}")
+    return _resolve_conditions(_DROPPED.sub(_keep_or_drop, text).replace("\0", ""))
 
 
 def _keep_or_drop(match: re.Match[str]) -> str:
@@ -304,7 +308,7 @@ def _packages(preamble: str, files: Mapping[str, str]) -> str:
     """Return the texts of local packages and of the class, in the order they are loaded."""
     packages = []
     for kind, names in re.findall(
-        r"\\(usepackage|RequirePackage|documentclass)\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}", preamble
+        r"\\(usepackage|RequirePackage|documentclass)\s*(?:\[[^\]]{0,999}\])?\s*\{([^{}]*)\}", preamble
     ):
         ending = ".cls" if kind == "documentclass" else ".sty"
         packages += [files[name.strip() + ending] for name in names.split(",") if name.strip() + ending in files]

@@ -6,6 +6,7 @@ Anything that only TeX itself can evaluate (conditions, catcodes, counters) is l
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ from .latex_sources import FlatPaper
 MAX_STEPS = 50_000
 MAX_LENGTH = 5_000_000
 MAX_BODY = 20_000
+MAX_GROUP = 200_000
+"""The most characters of a group in braces."""
+MAX_UNCLOSED = 100
+"""The most groups without an end that are looked for."""
 _NAME = re.compile(r"\\([a-zA-Z@]+\*?|.)", re.DOTALL)
 _WORD_END = re.compile(r"\\[a-zA-Z@]+\Z")
 _BLANK = re.compile(r"\s*")
@@ -59,8 +64,8 @@ class _Expander:
     def __init__(self) -> None:
         self.macros: dict[str, LatexMacro] = {}
         self.notes: list[str] = []
-        self.steps = self.length = 0
-        self.text, self.at, self.rest = "", 0, list[str]()
+        self.steps = self.length = self.unclosed = 0
+        self.text, self.at, self.rest = "", 0, list[tuple[str, int]]()
 
     def run(self, text: str) -> str:
         out: list[str] = []
@@ -71,7 +76,7 @@ class _Expander:
                 out.append(self.text[self.at :])
                 if not self.rest:
                     return "".join(out)
-                self.text, self.at = self.rest.pop(), 0
+                self.text, self.at = self.rest.pop()
                 continue
             out.append(self.text[self.at : start])
             self.at = start
@@ -119,15 +124,21 @@ class _Expander:
             elif self.text[after : after + 2] == "{}":
                 after += 2
             self.at = after
-        following = next((text[:1] for text in (self.text[self.at :], *reversed(self.rest)) if text), "")
+        if self.at < len(self.text):
+            self.rest.append((self.text, self.at))
+        following = self.rest[-1][0][self.rest[-1][1]] if self.rest else ""
         if _WORD_END.search(body) and following.isalpha():
             body += " "  # The command at its end must not merge with the next word.
         self.steps += 1
         self.length += len(body)
-        self.rest.append(self.text[self.at :])
         self.text, self.at = body, 0
-        if len(self.rest) > 500:
-            self.text, self.rest = self.text + "".join(reversed(self.rest)), []
+
+    def _read_on(self) -> None:
+        """Append a part of the text that follows."""
+        text, at = self.rest.pop()
+        self.text += text[at : at + MAX_GROUP]
+        if at + MAX_GROUP < len(text):
+            self.rest.append((text, at + MAX_GROUP))
 
     def _define(self, how: str) -> bool:
         if self.text[self.at : self.at + 1] == "*":
@@ -183,7 +194,7 @@ class _Expander:
         if self.text[self.at : self.at + 1] != "[":
             return None
         depth = 0
-        for place in range(self.at + 1, len(self.text)):
+        for place in range(self.at + 1, min(self.at + 999, len(self.text))):
             letter = self.text[place]
             depth += (letter == "{") - (letter == "}")
             if letter == "]" and depth == 0:
@@ -200,12 +211,16 @@ class _Expander:
             value = match[0] if match else first
             self.at += len(value)
             return value or None
-        while (end := closing_brace(self.text, self.at)) is None:
-            if not self.rest:
+        while self.unclosed < MAX_UNCLOSED:
+            if (end := closing_brace(self.text, self.at, self.at + MAX_GROUP)) is not None:
+                value, self.at = self.text[self.at + 1 : end], end + 1
+                self.length += len(value)
+                return value
+            if not self.rest or len(self.text) - self.at > MAX_GROUP:
+                self.unclosed += 1
                 return None
-            self.text += self.rest.pop()
-        value, self.at = self.text[self.at + 1 : end], end + 1
-        return value
+            self._read_on()
+        return None
 
     def _ahead(self) -> None:
         """Skip blanks; at the end of the text, continue with the text that follows."""
@@ -215,20 +230,20 @@ class _Expander:
             if gap.end() < len(self.text) or not self.rest:
                 self.at = gap.end()
                 return
-            self.text += self.rest.pop()
+            self._read_on()
 
 
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
-def closing_brace(text: str, opening: int) -> int | None:
-    r"""Return the position of the brace that closes the one at `opening`.
+def closing_brace(text: str, opening: int, end: int = sys.maxsize) -> int | None:
+    r"""Return the position of the brace before `end` that closes the one at `opening`.
 
     >>> closing_brace(r"{a{b}\\}}c", 0)
     7
     """
     depth = 0
-    for brace in _BRACE.finditer(text, opening):
+    for brace in _BRACE.finditer(text, opening, end):
         depth += (brace[0] == "{") - (brace[0] == "}")
         if depth == 0:
             return brace.start()
