@@ -99,33 +99,18 @@ def test_figures_are_dropped_with_reason(built: Built) -> None:
     assert {named(built)[id] for id in built[2]} == {GOOD, COUNTED, ADDED}
 
 
-def test_missing_prompt_is_written_on_the_page(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
-    builder = built[0]
-    (silent,) = load_rows(builder.store, "mine", "write-prompt").keys() & {
-        i for i, n in named(built).items() if n == SILENT
-    }
-    save_reviewer(builder.store, "mine", Reviewer("anna", token_hash("t" * 32)))
-    headers = {CSRF: csrf_token("t" * 32), "content-type": "application/json"}
-    words = FIGURES[SILENT]["prompts"]["free"]
-    with TestClient(review_app(builder.store, "mine")) as client:
-        page = client.get(f"/r/{'t' * 32}/data/{silent}").json()
-        assert (page["state"], page["needed"], len(page["pictures"])) == ({"free_prompt": ""}, 1, 1)
-        sent = {"action": "save", "base": page["base"], "seen": None, "comment": "", "state": {"free_prompt": words}}
-        answer = client.post(f"/r/{'t' * 32}/act/{silent}", content=json.dumps(sent), headers=headers)
-    assert answer.status_code == 200, answer.text
-    after = carried_on(builder.store)
-    assert after.arriving("prompt")[silent].body["free_prompt"] == words
-    assert silent in after.arriving("labels"), "it goes on like a figure with a prompt"
-    assert [review.step for review in load_reviews(builder.store, "mine")[silent]] == ["write-prompt"]
-    assert silent not in why(built, "review"), "words for one review are none for another"
-
-
 def test_invented_atom_is_named_by_the_checker(built: Built) -> None:
     rows = load_rows(built[0].store, "mine", "check")
     (apart,) = (row.body or {} for id, row in rows.items() if named(built)[id] == APART)
     assert apart["unseen_visual"] == ["heat exchanger"]
     assert "not seen in the figure by the checker: heat exchanger" in str(apart["warnings"])
     assert sum("not seen" in str(row.body) for row in rows.values()) == 1
+
+
+def test_every_warning_is_given_once(built: Built) -> None:
+    warnings = [item.body.get("warnings", []) for item in built[2].values()]
+    assert any(warnings)
+    assert all(len(set(some)) == len(some) for some in warnings)
 
 
 def test_atoms_match_samples(built: Built) -> None:
@@ -180,3 +165,30 @@ def test_review_that_breaks_split_is_held_back(built: Built, llm: Scripted, tmp_
     assert "| screen | 7 | 6 | 1,300 | 1 data plot |" in sheet
     assert str(tmp_path) not in sheet
     assert "figures.folders" not in sheet
+
+
+def test_missing_prompt_is_written_on_the_page(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = built[0]
+    (silent,) = load_rows(builder.store, "mine", "write-prompt").keys() & {
+        i for i, n in named(built).items() if n == SILENT
+    }
+    save_reviewer(builder.store, "mine", Reviewer("anna", token_hash("t" * 32)))
+    headers = {CSRF: csrf_token("t" * 32), "content-type": "application/json"}
+    words = FIGURES[SILENT]["prompts"]["free"]
+    with TestClient(review_app(builder.store, "mine")) as client:
+        page = client.get(f"/r/{'t' * 32}/data/{silent}").json()
+        assert (page["state"], page["needed"], len(page["pictures"])) == ({"free_prompt": ""}, 1, 1)
+        shown = client.get(f"/r/{'t' * 32}/item/{silent}").text
+        assert f"figures/{SILENT}.png <span" in shown
+        assert "experts write the prompts that figures lack." in shown
+        empty = {"action": "accept", "base": page["base"], "seen": None, "comment": ""}
+        answer = client.post(f"/r/{'t' * 32}/act/{silent}", content=json.dumps(empty), headers=headers)
+        assert (answer.status_code, "Write free prompt first" in answer.text) == (422, True)
+        sent = {"action": "save", "base": page["base"], "seen": None, "comment": "", "state": {"free_prompt": words}}
+        answer = client.post(f"/r/{'t' * 32}/act/{silent}", content=json.dumps(sent), headers=headers)
+    assert answer.status_code == 200, answer.text
+    after = carried_on(builder.store)
+    assert after.arriving("prompt")[silent].body["free_prompt"] == words
+    assert silent in after.arriving("labels"), "it goes on like a figure with a prompt"
+    assert [review.step for review in load_reviews(builder.store, "mine")[silent]] == ["write-prompt"]
+    assert silent not in why(built, "review"), "words for one review are none for another"

@@ -213,7 +213,8 @@ def _stored(item: BuildItem, values: Mapping[str, Any], how: AskSettings) -> Bui
         elif not how.into or how.save is not None:
             new[name] = value_at(values, source or name)
     told = [str(warning) for warning in new.pop(WARNINGS, ())]
-    judged = judge([rule for rule in how.rules if not rule.again], item.having(**{**values, **new}))
+    own = {name: value for name, value in values.items() if name != WARNINGS}
+    judged = judge([rule for rule in how.rules if not rule.again], item.having(**{**own, **new}))
     kept = item.having(**new)
     return add_warnings(kept, [*judged.body.get(WARNINGS, ())[len(item.body.get(WARNINGS, ())) :], *told])
 

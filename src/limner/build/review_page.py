@@ -23,6 +23,7 @@ from ..core.errors import LostImage
 from ..core.images import WEB_FORMATS, BadImage, inspect
 from ..core.redaction import csrf_token, secrets_equal, token_hash
 from ..core.schema import first_error
+from ..core.vocabulary import value_at
 from ..serve.base import Pages, check_change, make_app
 from ..store import Store
 from ..store.schema import build_items, build_reviews, builds
@@ -30,14 +31,15 @@ from ..strategies.svg.clean import clean
 from ..strategies.svg.document import BadSvg
 from .base import BuildItem
 from .open import open_build
+from .recipe import RecipeStep
 from .records import load_reviews, named_review
 from .review_files import review_standings, warnings_of
 from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, read_hints, reviews_of, state_id
 
 HERE = Path(__file__).parent
 MAX_COMMENT_CHARS = 10_000
-PROMPT_FIELDS = ("prompt", "free_prompt", "path", "name")
-"""The fields that describe an item in the list if it has no title."""
+TITLE_FIELDS = ("prompt", "free_prompt", "path", "name", "source.title", "source.origin")
+"""The fields that describe an item if it has no title."""
 SHOWN_WORDS = 160
 CHANGED = "This item has changed since you opened it. Nothing was overwritten; check the changes before you go on."
 GONE = "This version of the item no longer exists: the build has changed since you opened it. Your text is kept here."
@@ -92,7 +94,7 @@ def page(request: Request) -> Response:
     waiting = [row["id"] for row in desk.rows(reviewer) if row["due"] and row["id"] != id]
     shown: Response = request.app.state.pages.response(
         "item.html", title=f"{id}: review of {desk.name}", token=token, reviewer=reviewer, id=id,
-        csrf=csrf_token(token), guide=desk.hints.guide, following=waiting[0] if waiting else "", left=len(waiting),
+        csrf=csrf_token(token), name=desk.title(id), guide=desk.guide(id), following=waiting[0] if waiting else "", left=len(waiting),
     )  # fmt: skip
     return shown
 
@@ -159,6 +161,8 @@ def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk)
         elif word == "add":
             change = {name: state[name] for name in change}
     judged = dict(states[base])
+    if action != "reject" and (field := desk.lacks(id, {**judged, **change})):
+        raise HTTPException(422, f"Write {field.replace('_', ' ')} first, or reject the item.")
     return Review(desk.name, id, reviewer.name, str(action), base, change or None, comment or None, state=judged), seen
 
 
@@ -242,7 +246,7 @@ class ReviewDesk:
             verdict = standing.verdict if settled or mine or reviewer.settles else "open"
             due = verdict == "disputed" or (not settled and mine is None and not reviewer.settles)
             due = due or (bool(standing.changed) and mine != standing.arrived and not reviewer.settles)
-            rows.append({"id": id, "title": self._title(item) or self._words(item), "verdict": verdict,
+            rows.append({"id": id, "name": self.title(id), "verdict": verdict,
                          "said": VERDICTS[verdict], "judged": mine is not None, "votes": len(standing.votes),
                          "due": due, "pictures": self.pictures(id)[:1],
                          "warnings": warnings_of(item, standing)})  # fmt: skip
@@ -287,7 +291,7 @@ class ReviewDesk:
         state = shown or standing.body or next(iter(standing.states.values()), {})
         settled = standing.verdict in ("accepted", "rejected")
         return {
-            "id": id, "title": self._title(item), "state": state, "base": state_id(state), "mine": mine,
+            "id": id, "state": state, "base": state_id(state), "mine": mine,
             "verdict": standing.verdict if settled or sees_all else "open", "needed": self.needed(standing.step),
             "judged": len(standing.votes), "settles": reviewer.settles,
             "seen": _last(done if reviewer.settles else own),
@@ -311,13 +315,25 @@ class ReviewDesk:
             others.append({"base": REJECTED, "state": None, "by": against})
         return others
 
-    def _words(self, item: BuildItem) -> str:
-        words = next((str(item.body[name]) for name in PROMPT_FIELDS if item.body.get(name)), "")
+    def title(self, id: str) -> str:
+        """Return the words by which people know an item: its title, its prompt, or where it comes from."""
+        body = self._found[id][0].body
+        values = (value_at(body, name) for name in (self.hints.title, *TITLE_FIELDS) if name)
+        words = next((str(value) for value in values if value), id)
         return words if len(words) <= SHOWN_WORDS else f"{words[:SHOWN_WORDS]}…"
 
-    def _title(self, item: BuildItem) -> str:
-        value = item.body.get(self.hints.title) if self.hints.title else None
-        return str(value) if value else ""
+    def guide(self, id: str) -> str:
+        """Return what a reviewer of an item has to do."""
+        place = self._place(id)
+        return f"{place.step.about}." if getattr(place.settings, "write", "") else self.hints.guide
+
+    def lacks(self, id: str, state: Mapping[str, Any]) -> str:
+        """Return the field that has to be written, if a state lacks it."""
+        field = getattr(self._place(id).settings, "write", "")
+        return field if field and not state.get(field) else ""
+
+    def _place(self, id: str) -> RecipeStep:
+        return next(place for place in self._builder.recipe.places if place.name == self.step(id))
 
 
 def _last(done: Sequence[Review]) -> str | None:

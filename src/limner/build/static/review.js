@@ -155,7 +155,6 @@ function history() {
 
 function show(found, text = null) {
   now = found;
-  at("title").textContent = now.title;
   const mine = now.mine === null ? "You have not judged it." : now.mine === "rejected" ? "You have rejected it." : "You chose the version below.";
   const verdicts = { open: "It is waiting", disputed: "Reviewers disagree", accepted: "It is accepted", rejected: "It is rejected" };
   at("standing").textContent = `${verdicts[now.verdict]}: ${now.judged} of ${now.needed} have judged. ${mine}`;
