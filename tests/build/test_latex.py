@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
+import subprocess
 import tarfile
 import time
 from pathlib import Path
@@ -15,11 +17,18 @@ from PIL import Image
 
 import limner
 from limner.core.errors import DataError, UsageError
-from limner.core.images import BadImage
+from limner.core.images import BadImage, decode
 from limner.core.prompts import strip_latex
 from limner.exams.aibench.recipe import latex_figures as figures
 from limner.exams.aibench.recipe import latex_sources as sources
-from limner.exams.aibench.recipe.latex_figures import check_pdf, first_page, method_section, rank_figures, sections
+from limner.exams.aibench.recipe.latex_figures import (
+    check_pdf,
+    compile_tikz,
+    first_page,
+    method_section,
+    rank_figures,
+    sections,
+)
 from limner.exams.aibench.recipe.latex_sources import (
     FlatPaper,
     LatexSource,
@@ -31,6 +40,7 @@ from limner.exams.aibench.recipe.latex_sources import (
 from limner.exams.aibench.recipe.latex_text import absent_terms, expand_macros, occurs
 from limner.exams.aibench.recipe.steps import read_rules
 from tests.build.papers import packed
+from tests.needs import need
 
 HEAD = "\\documentclass{article}\n\\begin{document}\n"
 END = "\n\\end{document}"
@@ -335,8 +345,38 @@ def test_overpic_is_seen_and_tikz_is_named() -> None:
         r"\begin{figure}\begin{tikzpicture}\draw (0,0);\end{tikzpicture}\caption{The architecture.}\end{figure}"
     )
     found = rank_figures(document, document, ["figs/pipeline.png"], RULES.figures)
-    assert [(one.file, one.why_not is None) for one in found] == [("figs/pipeline.png", True), ("TikZ figure 2", False)]
-    assert "drawn with TikZ" in str(found[1].why_not)
+    assert [(one.file, bool(one.tikz)) for one in found] == [("figs/pipeline.png", False), ("TikZ figure 2", True)]
+
+
+PREAMBLE = r"""\usepackage{cvpr}\usetikzlibrary{arrows.meta}
+\definecolor{sea}{RGB}{20,60,200}\tikzset{box/.style={draw,fill=sea}}\newcommand{\x}{y}"""
+DRAWN = r"""\begin{figure}\centering\begin{tikzpicture}\node[box] (a) {Encoder};
+\draw[-{Latex}] (a) -- (3,0);\end{tikzpicture}\caption{The pipeline.}\end{figure}"""
+
+
+def test_tikz_figure_is_drawn_with_the_settings_of_its_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    (figure,) = rank_figures(DRAWN, DRAWN, (), RULES.figures, PREAMBLE)
+    assert "cvpr" not in figure.tikz
+    kpsewhich = shutil.which("kpsewhich")
+    tikz = kpsewhich and subprocess.run([kpsewhich, "tikz.sty"], capture_output=True, check=False).stdout
+    need("tikz", bool(tikz), "TeX with TikZ is not installed")
+    image = decode(first_page(compile_tikz(figure.tikz)))
+    assert 2 < image.width / image.height < 12
+    assert (20, 60, 200) in {colour for _, colour in image.getcolors(1 << 20) or ()}
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(BadImage, match="install pdflatex"):
+        compile_tikz(figure.tikz)
+
+
+@pytest.mark.parametrize(
+    "hostile", [r"\input{/etc/passwd}", r"\def\x{\x\x}\x", r"\undefined", r"\immediate\openout1=/tmp/limner-tex-test"],
+    ids=["read", "endless", "broken", "write"],
+)  # fmt: skip
+def test_hostile_drawings_are_refused(hostile: str) -> None:
+    need("pdflatex", shutil.which("pdflatex") is not None, "pdflatex is not installed")
+    with pytest.raises(BadImage, match="cannot draw it"):
+        compile_tikz(rf"\documentclass{{article}}\begin{{document}}a {hostile} b\end{{document}}")
+    assert not Path("/tmp/limner-tex-test").exists()
 
 
 FLOODS = (

@@ -29,7 +29,6 @@ from ..store import Store
 from ..store.schema import build_items, build_reviews, builds
 from ..strategies.svg.clean import clean
 from ..strategies.svg.document import BadSvg
-from .base import BuildItem
 from .open import open_build
 from .recipe import RecipeStep
 from .records import load_reviews, named_review
@@ -94,7 +93,8 @@ def page(request: Request) -> Response:
     waiting = [row["id"] for row in desk.rows(reviewer) if row["due"] and row["id"] != id]
     shown: Response = request.app.state.pages.response(
         "item.html", title=f"{id}: review of {desk.name}", token=token, reviewer=reviewer, id=id,
-        csrf=csrf_token(token), name=desk.title(id), guide=desk.guide(id), following=waiting[0] if waiting else "", left=len(waiting),
+        csrf=csrf_token(token), name=desk.title(id), guide=desk.guide(id), left=len(waiting),
+        following=waiting[0] if waiting else "",
     )  # fmt: skip
     return shown
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 import re
+import shutil
 import struct
+import subprocess
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -28,8 +32,21 @@ _FIGURE = re.compile(
 _PICTURE = re.compile(
     r"\\(?:includegraphics\*?|begin\s*\{[oO]verpic\*?\})\s*(?:\[[^\]]{0,999}\])?\s*\{\s*\"?([^{}\"]+?)\"?\s*\}"
 )
-_TIKZ = re.compile(r"\\begin\s*\{tikzpicture\}|\\input\s*\{[^{}]*\.(?:tikz|pgf)\}")
-"""A figure that TeX itself draws. Sources of papers are untrusted, so they are not compiled."""
+_TIKZ = re.compile(r"\\begin\s*\{tikzpicture\}.*\\end\s*\{tikzpicture\}|\\input\s*\{[^{}]*\.(?:tikz|pgf)\}", re.DOTALL)
+"""A figure that TeX itself draws."""
+_DRAWING = re.compile(r"\\(?:usetikzlibrary|definecolor|colorlet|tikzset|tikzstyle|pgfdeclarelayer|pgfsetlayers)\b")
+"""The commands of a preamble that a drawing needs."""
+_ARGUMENT = re.compile(r"\s*=?\s*[\[{]")
+_PAGE = r"""\documentclass{article}
+\usepackage{amsmath,amssymb,tikz}
+%s
+\begin{document}
+\setbox0\hbox{%s}
+\pdfhorigin=2mm \pdfvorigin=2mm \hoffset=0pt \voffset=0pt
+\pdfpagewidth=\dimexpr\wd0+4mm\relax \pdfpageheight=\dimexpr\ht0+\dp0+4mm\relax
+\shipout\box0
+\end{document}
+"""
 _CAPTION = re.compile(r"\\(?:caption(?:of\s*\{figure\})?)\*?\s*(?:\[[^\]]{0,999}\])?\s*(?=\{)")
 _PATHS = re.compile(r"\\graphicspath\s*\{((?:\s*\{[^{}]*\}\s*)+)\}")
 
@@ -56,12 +73,14 @@ class FigureCandidate:
         file: Its path inside the source, or its name in the text if the file is missing.
         score: The sum of the scores of its name, caption and position.
         why_not: Why it cannot be used; None if it can.
+        tikz: The LaTeX document that draws it, if it is not in a file.
     """
 
     file: str
     caption: str
     score: float
     why_not: str | None = None
+    tikz: str = ""
 
 
 def rank_figures(
@@ -76,10 +95,13 @@ def rank_figures(
     for figure in _FIGURE.finditer(document):
         pictures = _PICTURE.findall(figure["body"])
         caption = _caption(figure["body"])
-        if not pictures and _TIKZ.search(figure["body"]):
+        if not pictures and (drawing := _TIKZ.search(figure["body"])):
             name = f"TikZ figure {len(figures) + 1}"
             score = _score("", caption, figure[0] in method, 1, own)
-            figures[name] = FigureCandidate(name, caption, score, "drawn with TikZ: add it as a PNG or PDF file")
+            why = (
+                None if drawing[0].startswith("\\begin") else "its TikZ file is not in the source: add it as PNG or PDF"
+            )
+            figures[name] = FigureCandidate(name, caption, score, why, _tikz_document(preamble, drawing[0]))
         for picture in dict.fromkeys(pictures):
             file = _find(picture, folders, known_files)
             score = _score(picture, caption, figure[0] in method, len(set(pictures)), own)
@@ -87,6 +109,23 @@ def rank_figures(
             if candidate.file not in figures or figures[candidate.file].score < score:
                 figures[candidate.file] = candidate
     return sorted(figures.values(), key=lambda candidate: -candidate.score)
+
+
+def _tikz_document(preamble: str, drawing: str) -> str:
+    """Return a document whose only page is a drawing, with the settings that it has in its paper."""
+    settings = [preamble[command.start() : _end_of_arguments(preamble, command.end())]
+                for command in _DRAWING.finditer(preamble)]  # fmt: skip
+    return _PAGE % ("\n".join(settings), drawing)
+
+
+def _end_of_arguments(text: str, at: int) -> int:
+    while opening := _ARGUMENT.match(text, at):
+        start = opening.end() - 1
+        end = closing_brace(text, start) if text[start] == "{" else text.find("]", start)
+        if end is None or end < 0:
+            break
+        at = end + 1
+    return at
 
 
 def _score(name: str, caption: str, in_method: bool, pictures: int, own: FigureRules) -> float:
@@ -225,6 +264,47 @@ def check_pdf() -> None:
             "a figure is a PDF file, for which pypdfium2 is needed: pip install 'limner[build]'; "
             "or leave such figures out: --set figures.pdf=false"
         )
+
+
+TEX = "pdflatex"
+
+
+def compile_tikz(document: str) -> bytes:
+    """Return the PDF file that a LaTeX document gives.
+
+    Sources of papers are untrusted: TeX may run no program, reads and writes only in a folder of its own, gets no
+    environment, and has limits of time, memory and size.
+
+    Raises:
+        BadImage: There is no TeX, or it cannot draw the document.
+    """
+    if (program := shutil.which(TEX)) is None:
+        raise BadImage(f"drawn with TikZ: install {TEX} with TikZ, or add it as a PNG or PDF file")
+
+    import resource
+
+    def limit() -> None:
+        for what, most in (
+            (resource.RLIMIT_CPU, SECONDS),
+            (resource.RLIMIT_AS, MEMORY),
+            (resource.RLIMIT_FSIZE, MAX_BYTES),
+        ):
+            resource.setrlimit(what, (most, most))
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        (path / "figure.tex").write_text(document, encoding="utf-8")
+        words = [program, "-interaction=batchmode", "-halt-on-error", "-no-shell-escape", "figure.tex"]
+        safe = {"PATH": os.defpath, "HOME": folder, "openin_any": "p", "openout_any": "p"}
+        try:
+            subprocess.run(words, cwd=folder, env=safe, stdin=subprocess.DEVNULL, capture_output=True, check=True,
+                           timeout=3 * SECONDS, preexec_fn=limit)  # fmt: skip
+            return (path / "figure.pdf").read_bytes()
+        except (subprocess.SubprocessError, OSError) as error:
+            log = path / "figure.log"
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []
+            why = next((line for line in lines if line.startswith("!")), str(error))
+            raise BadImage(f"drawn with TikZ, and {TEX} cannot draw it: {why[:200]}") from None
 
 
 def first_page(pdf: bytes) -> bytes:

@@ -30,6 +30,7 @@ from .latex_figures import (
     LatexSection,
     MethodRules,
     check_pdf,
+    compile_tikz,
     first_page,
     method_section,
     rank_figures,
@@ -186,7 +187,7 @@ class FigureSettings(StrictModel):
         top: The number of the likeliest figures; the paper does not state its number.
         least_score: The lowest score of a figure's name, caption and position.
         least_side: The fewest pixels of the shorter side.
-        pdf: Whether PDF figures are used.
+        pdf: Whether PDF figures are used, and figures that TeX draws, if it is installed with TikZ.
     """
 
     top: int = Field(default=4, ge=1, le=20)
@@ -200,17 +201,17 @@ async def figures(item: BuildItem, context: StepContext) -> BuildItem:
     how: FigureSettings = context.settings
     why, chosen = list[str](), list[dict[str, Any]]()
     for figure in item.body["figures"]:
-        if figure["why_not"] or (figure["file"].lower().endswith(PDF) and not how.pdf):
+        if figure["why_not"] or ((figure["tikz"] or figure["file"].lower().endswith(PDF)) and not how.pdf):
             why.append(f"{figure['file']}: {figure['why_not'] or 'PDF is left out'}")
         elif figure["score"] < how.least_score:
             why.append(f"{figure['file']}: counts for {figure['score']:g}")
         else:
             chosen.append(figure)
-    if any(figure["file"].lower().endswith(PDF) for figure in chosen):
+    if any(figure["tikz"] or figure["file"].lower().endswith(PDF) for figure in chosen):
         check_pdf()
     try:
         source = await asyncio.to_thread(read_source, Path(item.body["path"]), item.id)
-        data = await asyncio.to_thread(source.take, *(figure["file"] for figure in chosen))
+        data = await asyncio.to_thread(source.take, *(figure["file"] for figure in chosen if not figure["tikz"]))
     except DataError as error:
         raise Dropped("no LaTeX that can be read", str(error)) from error
     pictures = list[dict[str, Any]]()
@@ -218,7 +219,7 @@ async def figures(item: BuildItem, context: StepContext) -> BuildItem:
         if len(pictures) == how.top:
             break
         try:
-            sha256 = await asyncio.to_thread(_store_figure, figure["file"], data.get(figure["file"], b""), how, context)
+            sha256 = await asyncio.to_thread(_store_figure, figure, data.get(figure["file"], b""), how, context)
         except BadImage as error:
             why.append(f"{figure['file']}: {error}")
             continue
@@ -229,8 +230,9 @@ async def figures(item: BuildItem, context: StepContext) -> BuildItem:
     return item.having(candidates=pictures, figures_left_out=why)
 
 
-def _store_figure(file: str, data: bytes, how: FigureSettings, context: StepContext) -> str:
-    picture = first_page(data) if file.lower().endswith(PDF) else data
+def _store_figure(figure: Mapping[str, Any], data: bytes, how: FigureSettings, context: StepContext) -> str:
+    pdf = compile_tikz(figure["tikz"]) if figure["tikz"] else data if figure["file"].lower().endswith(PDF) else None
+    picture = data if pdf is None else first_page(pdf)
     info = inspect(picture)
     if min(info.width, info.height) < how.least_side:
         raise BadImage(f"{info.width} x {info.height} pixels; at least {how.least_side} on each side are wanted")
