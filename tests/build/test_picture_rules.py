@@ -32,7 +32,7 @@ from limner.build.steps import DuplicatesSettings
 from limner.build.wording import why_not_english
 from limner.core.errors import UsageError
 from limner.core.evidence import TextLine
-from tests.build.damage import COPIES, ENGLISH, FOREIGN, blown_up, tiled
+from tests.build.damage import COPIES, ENGLISH, FOREIGN, blown_up, font, tiled
 from tests.needs import need
 
 
@@ -81,6 +81,18 @@ def test_light_tones_remove_the_outlines_of_ink() -> None:
     large = drawn(2).resize((1400, 1120), Image.Resampling.BICUBIC)
     shown = np.asarray(light_tones(large).convert("L"))
     assert (shown < 200).mean() < 0.001, "the drawing has no faint print, so nothing is left"
+
+
+def test_light_tones_show_print_on_colours() -> None:
+    image = Image.new("RGB", (400, 200), (30, 205, 220))
+    ImageDraw.Draw(image).text((40, 60), "dreamstime", (75, 162, 170), font(60))
+    shown = np.asarray(light_tones(image).convert("L"))
+    assert 0.02 < (shown < 128).mean() < 0.3
+
+
+def test_faint_print_may_be_misread_further_than_labels() -> None:
+    assert find_watermark([], ["foreamstinge"]) == "dreamstime"
+    assert find_watermark(["foreamstinge"], []) is None
 
 
 def test_lines_in_unknown_scripts_are_counted() -> None:

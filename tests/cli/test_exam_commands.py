@@ -12,14 +12,17 @@ from typing import Any, cast
 
 import pytest
 
+from limner.build.embedding import is_installed
 from limner.build.lint import lint_exam
 from limner.core.exam import Exam, Question
 from limner.core.marks import Criterion
 from limner.exams import SHIPPED
 from limner.exams.genexam import GENEXAM
 from limner.exams.key import PAINTERS
+from tests.build.scripted import Heard, Route, scripted, write_provider
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import released_rows, verdicts, write_replay, write_results
+from tests.needs import need
 from tests.support import picture
 
 SOUND = [f"Is the part '{name}' labelled?" for name in tuple("ABCDEFGHIJ")]
@@ -148,3 +151,35 @@ def test_lint_names_repeated_reworded_and_negated_criteria() -> None:
     protocol: Any = SimpleNamespace(criteria=lambda _: criteria)
     found = {place[1]: kinds[0][0] for place, kinds in lint_exam(exam, protocol).items()}
     assert found == {f"point/{n}": kind for n, kind in enumerate(said, 2)}
+
+
+def test_lint_finds_criteria_of_near_meaning_where_embeddings_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [
+        "Is the binary tree balanced?", "Is the tree a balanced binary tree?",
+        "Is the AND gate drawn with two inputs?", "Is the OR gate drawn with two inputs?",
+        "Is the Moon between the Sun and the Earth?", "Does the Moon lie between Earth and Sun?",
+    ]  # fmt: skip
+    criteria = [Criterion(f"point/{n}", text, "point") for n, text in enumerate(texts, 1)]
+    exam: Exam[Any] = Exam("e", "genexam", (Question("q", "Draw it.", cast(Any, None), {}),))
+    protocol: Any = SimpleNamespace(criteria=lambda _: criteria)
+    need("minilm", is_installed(), "the small sentence model is not installed")
+    assert {place[1] for place in lint_exam(exam, protocol)} == {"point/2", "point/6"}
+    monkeypatch.setattr("limner.build.lint.is_installed", lambda: False)
+    assert {place[1] for place in lint_exam(exam, protocol)} == {"point/2"}, "by words alone"
+
+
+def test_model_names_contradictory_criteria(tmp_path: Path) -> None:
+    def say(heard: Heard) -> Any:
+        if heard.turn == 0:
+            return {"pairs": [{"first": 1, "second": 99, "kind": "same", "why": "x"}]}
+        pair = {"first": 2, "second": 1, "kind": "contradict", "why": "three and four"}
+        return {"pairs": [pair] if "Sample_1" not in heard.text else []}
+
+    with scripted(Route("compare criteria", say, ("<criteria>\n1. ",))) as llm:
+        write_provider(tmp_path, llm)
+        output = limner("exam", "check", "sample/genexam", "--model", "fake/llm", "--budget", "1").out
+        asked = llm.total
+        assert limner("exam", "check", "sample/genexam", "--model", "fake/llm").out == output
+        assert llm.total == asked, "stored replies are not paid for again"
+    assert re.search(r"\w+, point/2: contradict: point/1: three and four", output), output
+    assert not any("different numbers" in line for line in output.splitlines())

@@ -113,6 +113,11 @@ def _files() -> list[Path]:
     return paths
 
 
+def is_installed() -> bool:
+    """Return whether the small model and what runs it are installed."""
+    return all(find_spec(package) is not None for package in ("tokenizers", "onnxruntime", MODEL[0], WORDS[0]))
+
+
 def _need(package: str, how: str) -> None:
     if find_spec(package) is None:
         raise UsageError(f"sentence embeddings need {package}: {how}")

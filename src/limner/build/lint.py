@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from ..core.exam import Exam
+from ..calls import Calls
+from ..core.asks import Contract, Text, Unreadable
+from ..core.exam import Exam, Question
+from ..core.json_text import loads
+from ..core.loops import process_all
 from ..core.marks import Criterion
 from ..core.protocol import Protocol
 from ..core.schema import StrictModel
+from ..core.vocabulary import ReplyField, read_reply
+from ..models import Context, Model, complete
+from ..running.steps import outcome
 from .checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
 from .criterion_words import ERRORS, Lint, LintLimits, lint_question, plain, why_not_yes
+from .embedding import embed, is_installed
 from .wording import QUOTED, WORD, same_words, stem, stems
 
 
@@ -53,23 +62,31 @@ def lint_entries(how: LintSettings, body: Mapping[str, Any]) -> tuple[list[Lint]
 
 YES_NO = 0.8
 """The share of yes/no questions from which all criteria of a kind must be such questions."""
+ALIKE, SHARED = 0.9, 0.5
+"""The similarity of embeddings from which two criteria may ask the same, and the share of common words from which they
+rather ask the same of two things."""
 _SENTENCE = re.compile(r"[.?!][\"”'’)]?\s*$")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NAMES = QUOTED, re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"(?<!^)\b[A-Z]+\b")
+"""The names in a criterion: labels, numbers, capital letters."""
 _POSSESSIVE = re.compile(r"['’]s\b")
 _DIRECTED = re.compile(
     r"\b(?:from|to|into|above|below|over|under|left|right|before|after|than|inside)\b", re.IGNORECASE
 )
 
 
-def lint_exam(exam: Exam[Any], protocol: Protocol[Any]) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Return the kinds and details of faults between an exam's criteria, by the ids of question and criterion.
+Lints = dict[tuple[str, str], list[tuple[str, str]]]
+"""The kinds and details of faults, by the ids of question and criterion."""
 
-    Criteria of one question that ask the same are faults, and questions that yes or no does not answer or rightly
-    answers with no, if most criteria of their kind are yes/no questions.
+
+def lint_exam(exam: Exam[Any], protocol: Protocol[Any]) -> Lints:
+    """Return the faults between an exam's criteria.
+
+    Criteria of one question that ask the same are faults, also in other words if sentence embeddings are installed, and
+    questions that yes or no does not answer or rightly answers with no, if most criteria of their kind are yes/no
+    questions.
     """
-    criteria = {
-        question.id: [each for each in protocol.criteria(question) if each.top == 1] for question in exam.questions
-    }
+    criteria = {question.id: _own(question, protocol) for question in exam.questions}
+    vectors = _embed_sentences({each.text for own in criteria.values() if len(own) > 1 for each in own})
     lints = {(question, each.id): why_not_yes(each.text) for question, own in criteria.items() for each in own}
     kinds, asking = Counter[str](), Counter[str]()
     for question, own in criteria.items():
@@ -79,17 +96,67 @@ def lint_exam(exam: Exam[Any], protocol: Protocol[Any]) -> dict[tuple[str, str],
     for question, own in criteria.items():
         for n, each in enumerate(own):
             reasons = lints[question, each.id] if asking[each.kind] > YES_NO * kinds[each.kind] else []
-            lints[question, each.id] = [*reasons, *_repeats(each.text, own[:n])]
+            lints[question, each.id] = [*reasons, *_repeats(each.text, own[:n], vectors)]
     return {place: reasons for place, reasons in lints.items() if reasons}
 
 
-def _repeats(text: str, earlier: Sequence[Criterion]) -> list[tuple[str, str]]:
+def _own(question: Question[Any], protocol: Protocol[Any]) -> list[Criterion]:
+    return [each for each in protocol.criteria(question) if each.top == 1]
+
+
+def _embed_sentences(texts: Collection[str]) -> Mapping[str, Any]:
+    """Return the embeddings of sentences; none if the extra is not installed."""
+    sentences = [text for text in sorted(texts) if _SENTENCE.search(text)]
+    return dict(zip(sentences, embed(sentences), strict=True)) if sentences and is_installed() else {}
+
+
+AT_ONCE = 16
+"""The number of questions that a model is asked about at the same time."""
+PROMPT = Path(__file__).with_name("contradictions.md")
+_NUMBER_FIELD = ReplyField(kind="scale", low=1, high=10_000)
+_PAIR = {
+    "first": _NUMBER_FIELD, "second": _NUMBER_FIELD, "why": ReplyField(kind="text"),
+    "kind": ReplyField(kind="choice", among=("contradict", "same")),
+}  # fmt: skip
+_PAIRS = {"pairs": ReplyField(kind="list", of=ReplyField(kind="group", fields=_PAIR))}
+
+
+async def ask_about_pairs(exam: Exam[Any], protocol: Protocol[Any], model: Model, calls: Calls) -> Lints:
+    """Return the criteria of one question that contradict each other or ask the same, according to a model."""
+    template, lints = PROMPT.read_text(encoding="utf-8"), Lints()
+
+    async def look(question: Question[Any]) -> None:
+        own = _own(question, protocol)
+        listed = "\n".join(f"{n}. {each.text}" for n, each in enumerate(own, 1))
+        text = template.replace("{{prompt}}", question.prompt).replace("{{criteria}}", listed)
+
+        def parse(reply: str) -> list[Any]:
+            pairs: list[Any] = read_reply(_PAIRS, loads(reply))["pairs"]
+            if any(max(pair["first"], pair["second"]) > len(own) or pair["first"] == pair["second"] for pair in pairs):
+                raise Unreadable(f"first and second are two different numbers from 1 to {len(own)}")
+            return pairs
+
+        context = Context(exam.name, question.id, "", "criteria", 0, 0)
+        answer, fault = await outcome(complete(model, (Text(text),), Contract(parse), context, calls))
+        if fault is not None:
+            lints[question.id, "all"] = [("not checked", f"{fault.kind}: {fault.detail}")]
+        for pair in answer.value if answer is not None else ():
+            first, second = (own[number - 1].id for number in sorted((pair["first"], pair["second"])))
+            lints.setdefault((question.id, second), []).append((pair["kind"], f"{first}: {pair['why']}"))
+
+    asked = [question for question in exam.questions if len(_own(question, protocol)) > 1]
+    await process_all(asked, look, AT_ONCE)
+    return dict(sorted(lints.items()))
+
+
+def _repeats(text: str, earlier: Sequence[Criterion], vectors: Mapping[str, Any]) -> list[tuple[str, str]]:
     if not _SENTENCE.search(text):
         return []  # Names and labels may occur twice in one drawing.
     for other in earlier:
         if plain(text) == plain(other.text):
             return [("repeated", f"the same as {other.id}")]
-        if is_reworded(text, other.text):
+        alike = text in vectors and other.text in vectors and float(vectors[text] @ vectors[other.text])
+        if is_reworded(text, other.text) or (alike >= ALIKE and may_mean_same(text, other.text)):
             return [("reworded", f"asks the same as {other.id}: {other.text[:80]!r}")]
     return []
 
@@ -102,11 +169,23 @@ def is_reworded(first: str, second: str) -> bool:
     >>> is_reworded("Does an arrow lead from the sun to the leaf?", "Does an arrow lead from the leaf to the sun?")
     False
     """
-    if any(sorted(rule.findall(first)) != sorted(rule.findall(second)) for rule in (QUOTED, _NUMBER)):
+    if any(sorted(rule.findall(first)) != sorted(rule.findall(second)) for rule in _NAMES):
         return False
     if _DIRECTED.search(first) and _ordered(first) != _ordered(second):
         return False
     return same_words(_POSSESSIVE.sub("", first), _POSSESSIVE.sub("", second))
+
+
+def may_mean_same(first: str, second: str) -> bool:
+    """Return whether two criteria with near embeddings may ask the same: they differ in more than a name or a number.
+
+    >>> may_mean_same("Is the AND gate drawn with two inputs?", "Is the OR gate drawn with two inputs?")
+    False
+    """
+    if any(rule.findall(first) != rule.findall(second) for rule in _NAMES):
+        return False
+    one, two = stems(first), stems(second)
+    return not (one - two and two - one and len(one & two) >= SHARED * len(one | two))
 
 
 def _ordered(text: str) -> list[str]:

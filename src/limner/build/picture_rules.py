@@ -78,24 +78,25 @@ def find_watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
         lines: The text that OCR reads in the picture.
         faint: The text that OCR reads in the picture's light tones; see `light_tones`.
     """
-    for line in (*lines, *faint):
-        if owner := _owner(line):
-            return owner
+    for some, least in ((lines, ALIKE + 5), (faint, ALIKE - 5)):
+        for line in some:
+            if owner := _owner(line, least):
+                return owner
     for line in lines:
         if sign := SIGNS.search(line):
             return sign[0]
     return _pattern([_letters(line) for line in faint], [_letters(line) for line in lines])
 
 
-def _owner(line: str) -> str | None:
-    """Return the owner that a word of a line, or two words in a row, names."""
+def _owner(line: str, alike: int) -> str | None:
+    """Return the owner that a word of a line, or two words in a row, names; labels of a drawing are seldom faint."""
     from rapidfuzz import fuzz
 
     words = [_letters(word) for word in line.split()]
     for owner in OWNERS:
         like = _letters(owner)
         # A short name with a wrong letter could be any word.
-        least = ALIKE + 5 if len(like) > 7 else 100
+        least = alike if len(like) > 7 else 100
         pairs = [first + second for first, second in pairwise(words)] if len(like) > 7 else []
         for word in (*words, *pairs):
             if abs(len(word) - len(like)) <= 2 and fuzz.ratio(like, word, score_cutoff=least):
@@ -114,7 +115,7 @@ def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
         alike = [
             other
             for other in words
-            if fuzz.partial_ratio(word, other, score_cutoff=ALIKE) and 0.5 < len(other) / len(word) < 1.5
+            if fuzz.partial_ratio(word, other, score_cutoff=ALIKE) and 0.5 <= len(other) / len(word) < 1.5
         ]
         labels = sum(
             bool(fuzz.partial_ratio(word, other, score_cutoff=ALIKE)) for other in plain if len(other) >= MARKED - 1
@@ -130,20 +131,27 @@ def _letters(line: str) -> str:
     return "".join(ch for ch in line.casefold() if ch.isalpha()).replace("m", "rn")
 
 
-def light_tones(image: Image) -> Image:
-    """Return the picture without dark tones and with more contrast in the light ones, so that OCR reads faint print."""
-    from PIL import Image as Module
-    from PIL import ImageFilter
+STROKE, INK, FAINT = 1 / 60, 110, 60
+"""For faint print: the widest stroke as a share of the longer side, the contrast from which a stroke is ink, and that
+which is shown as black."""
 
-    grey = image.convert("L")
-    values = np.asarray(grey, dtype=np.float32)
-    ground = float(np.percentile(values, 90))
-    floor = max(0.0, ground - 90.0)
-    # Erase everything darker than faint print, with its grey outlines, so that the drawing itself is not read again.
-    ink = np.asarray(grey.filter(ImageFilter.MinFilter(3)), dtype=np.float32) < floor
-    shown = np.where(ink, ground, values)
-    spread = np.clip((shown - floor) / max(1.0, ground - floor) * 255.0, 0, 255)
-    return Module.fromarray(spread.astype(np.uint8)).filter(ImageFilter.MedianFilter(3)).convert("RGB")
+
+def light_tones(image: Image) -> Image:
+    """Return only the faint strokes of a picture, in black on white, so that OCR reads print laid over the drawing.
+
+    A stroke is darker than its surroundings in some colour, whatever it lies on.
+    """
+    from PIL import Image as Module
+    from scipy import ndimage
+
+    values = np.asarray(image.convert("RGB"), dtype=np.int16)
+    width = max(5, round(max(image.size) * STROKE)) | 1
+    ground = ndimage.grey_closing(values, size=(width, width, 1))
+    contrast = (ground - values).max(axis=2)
+    # Ink is erased with its grey outlines, so that the drawing itself is not read again.
+    ink = ndimage.binary_dilation(contrast > INK, iterations=1)
+    shown = 255 - np.clip(np.where(ink, 0, contrast) * 255 // FAINT, 0, 255)
+    return Module.fromarray(shown.astype(np.uint8)).convert("RGB")
 
 
 UNREAD = 3.0

@@ -14,7 +14,9 @@ from .say import say, say_failures
 
 if TYPE_CHECKING:
     from ..certify.certification import ProofRun
+    from ..core.exam import Exam
     from ..core.marks import Criterion
+    from ..core.protocol import Protocol
     from ..running.progress import Progress
     from ..store import Store
 
@@ -253,8 +255,15 @@ def _show_arrival(file: str, arrived: int, size: int | None) -> None:
 @exam_command.command("check")
 @options.exam
 @options.data
-def check(exam: str, data: Path | None) -> None:
-    """Read an exam's data and list all problems, with file, line and id."""
+@click.option("--model", metavar="PROVIDER/MODEL", help="Also ask this model which criteria contradict each other.")
+@running.budget
+@options.store
+def check(exam: str, data: Path | None, model: str | None, budget: float | None, store: str) -> None:
+    """Read an exam's data and list all problems, with file, line and id.
+
+    Criteria of one question that ask the same, or that yes or no does not answer, are listed too. With --model, whose
+    calls are kept in the store, also criteria that contradict each other.
+    """
     from collections import Counter
 
     from ..build.lint import lint_exam
@@ -263,6 +272,9 @@ def check(exam: str, data: Path | None) -> None:
     loaded = read(resolve(exam, data))
     exam_kind = kind(loaded.kind)
     lints = lint_exam(loaded, exam_kind.protocol)
+    if model is not None:
+        for place, reasons in _ask_about_pairs(loaded, exam_kind.protocol, model, budget, store).items():
+            lints.setdefault(place, []).extend(reasons)
     said = f"{len(lints)} criteria to look at" if lints else "all well-formed"
     say(f"{loaded.name}: {len(loaded.questions)} questions, {said}")
     for (question, criterion), reasons in list(lints.items())[:SHOWN_LINTS]:
@@ -278,6 +290,33 @@ def check(exam: str, data: Path | None) -> None:
         say(f"    subset {name}: {len(ids)}")
     for note in loaded.notes:
         say(f"note: {note}")
+
+
+def _ask_about_pairs(
+    exam: Exam[Any], protocol: Protocol[Any], model: str, budget: float | None, store: str
+) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    from ..build.lint import ask_about_pairs
+    from ..calls import Budget, Calls
+    from ..core import settings
+    from ..core.errors import UsageError
+    from ..core.images import Preparer
+    from ..core.loops import run_to_end
+    from ..models import open_model
+    from ..running.setup import service_limits
+    from ..store.store import open_store
+
+    loaded = settings.load()
+    with open_store(store, create=True) as opened:
+        opened_model = open_model(model, {}, loaded, Preparer(opened.blobs.get))
+        opened_model.check()
+        if budget is not None and (why := opened_model.unpriced()):
+            raise UsageError(f"--budget cannot be enforced: {why}")
+
+        async def ask() -> dict[tuple[str, str], list[tuple[str, str]]]:
+            async with Calls(opened, budget=Budget(budget), limits=service_limits(loaded)) as calls:
+                return await ask_about_pairs(exam, protocol, opened_model, calls)
+
+        return run_to_end(ask())
 
 
 @exam_command.command("rename")
