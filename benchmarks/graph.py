@@ -27,12 +27,13 @@ from tests.build.test_points import RULES, cases
 from tests.needs import SHARED
 
 from limner import exams
-from limner.build.embedding import LETTERS, MINILM, dbscan, embed
+from limner.build.embedding import LETTERS, MINILM, embed
 from limner.build.picture_rules import cut_edges, text_labels
 from limner.calls import Calls
 from limner.core.images import decode
 from limner.evidence.probe import OcrProbe
 from limner.exams.mmmg.draft import RELATIONS, check_graph
+from limner.exams.mmmg.recipe.clusters import dbscan
 from limner.exams.mmmg.recipe.steps import ConceptsSettings
 from limner.exams.mmmg.recipe.traces import SENTENCE, trace_faults
 from limner.painters.controls.images import erase

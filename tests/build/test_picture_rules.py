@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from limner.build import embedding
-from limner.build.embedding import LETTERS, dbscan, embed, medoids
+from limner.build.embedding import LETTERS, embed
 from limner.build.picture_rules import (
     NearIndex,
     cut_edges,
@@ -32,6 +32,7 @@ from limner.build.steps import DuplicatesSettings
 from limner.build.wording import why_not_english
 from limner.core.errors import UsageError
 from limner.core.evidence import TextLine
+from limner.exams.mmmg.recipe.clusters import dbscan, medoids
 from tests.build.damage import COPIES, ENGLISH, FOREIGN, blown_up, font, tiled
 from tests.needs import need
 

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from limner.build.engine import Builder, Spending
-from limner.build.export import export, training_items
+from limner.build.export import export
 from limner.build.open import new_build, with_models
 from limner.build.records import load_rows
 from limner.core import settings
+from limner.exams.mmmg.recipe.training import training_items
 from limner.store.store import open_store
 from tests.build import knowledge
 from tests.build.figure_annotator import write_figures

@@ -310,8 +310,8 @@ def bind_ask(step: BuildStep, how: AskSettings, code: Code) -> BuildStep:
     calls = None if how.batches is None else how.batches.calls
     templates = (how.prompt, *(fill.template for fill in fills if fill.template))
     return replace(
-        step, roles=(how.role,), prompts=templates, reads=tuple(sorted(fields)), takes=how.sort,
-        makes=how.sort, beside=beside.sort if beside else "", beside_reads=(beside.field,) if beside else (),
+        step, roles=(how.role,), prompts=templates, reads=tuple(sorted(fields)),
+        beside=beside.sort if beside else "", beside_reads=(beside.field,) if beside else (),
         each=partial(_ask, read=code[how.read] if how.read else None), optional=(how.role,) if how.optional else (),
         use=(Use(how.role, how.prompt, how.tokens, len(how.pictures), batches=calls),), bind=None,
         writes=tuple(name for name in ((how.into,) if how.into else how.saved()) if name),

@@ -1,4 +1,4 @@
-"""Export of a build: an exam folder with pictures, provenance, datasheet, card and metadata; or its training part."""
+"""Export of a build: an exam folder with pictures, provenance, datasheet, card and metadata."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -17,14 +17,13 @@ from .. import exams
 from ..calls import digest
 from ..core.csv_text import write_csv
 from ..core.errors import UsageError
-from ..core.exam import Exam, Question, Reference
-from ..core.images import SUFFIXES, decode, inspect
-from ..core.training import FILE, TrainSample, read_samples
+from ..core.exam import Exam
+from ..core.images import decode
 from ..store import Blobs, now
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder
 from .flow import StepCount
-from .hub import card, croissant, question_rows, table_name, training_card
+from .hub import card, croissant, question_rows, table_name
 from .recipe import BuildRecipe
 
 OPEN_LICENCES = (
@@ -233,7 +232,7 @@ def datasheet(
     own = {name: [value(question) for question in exam.questions] for name, value in kind.statistics.items()}
     words = [len(question.prompt.split()) for question in exam.questions]
     criteria = [len(protocol.criteria(question)) for question in exam.questions]
-    lines += _table(["", "number"], [
+    lines += markdown_table(["", "number"], [
         ["questions", f"{len(exam.questions):,}"],
         *([f"questions in the subset {name}", f"{len(ids):,}"] for name, ids in sorted(exam.subsets.items())),
         ["words in a prompt", f"{min(words)}-{max(words)}, mean {fmean(words):.1f}"],
@@ -246,18 +245,20 @@ def datasheet(
         values = Counter(question.tags[tag] for question in exam.questions if tag in question.tags)
         if 1 < len(values) <= MAX_TAG_VALUES:
             lines += ["", f"### {tag}", ""]
-            lines += _table([tag, "questions"], [[value, str(n)] for value, n in values.most_common()])
+            lines += markdown_table([tag, "questions"], [[value, str(n)] for value, n in values.most_common()])
     lines += ["", "## Where it comes from", ""]
     if pictured:
         licences = Counter(row["licence"] for row in rows)
-        lines += _table(["licence of the picture", "questions"], [[name, str(n)] for name, n in licences.most_common()])
+        lines += markdown_table(
+            ["licence of the picture", "questions"], [[name, str(n)] for name, n in licences.most_common()]
+        )
         lines += ["", "`provenance.csv` has the licence and the source of every picture."]
     else:
         lines.append("It has no pictures: prompts and criteria were written, not taken from anywhere.")
     if facts["withheld"]:
         lines.append("Pictures that may not be passed on are not in the folder: `recover.csv` says where to get them.")
     lines += ["", "## How it was made", "", f"By the recipe {recipe.name}: {recipe.title}.", ""]
-    lines += _step_counts(recipe, counts)
+    lines += step_counts(recipe, counts)
     roles = {role: word for role, word in builder.build.body.get("roles", {}).items() if "." not in role}
     lines += ["", *(f"- {role}: {word}" for role, word in sorted(roles.items()))]
     lines += ["", "Settings other than the recipe's:", ""]
@@ -269,16 +270,19 @@ def datasheet(
     lines += settings_lines or ["- none"]
     reviewed = Counter(len(item.body.get("reviewers") or ()) for item in items)
     lines += ["", "## Review", ""]
-    lines += _table(["reviewers who agreed", "items"], [[str(n), str(many)] for n, many in sorted(reviewed.items())])
+    lines += markdown_table(
+        ["reviewers who agreed", "items"], [[str(n), str(many)] for n, many in sorted(reviewed.items())]
+    )
     if reviewed[0]:
         lines += ["", f"**{reviewed[0]:,} items were not reviewed.**"]
     lines += ["", *_practices(exam, items, rows, facts)]
     return "\n".join(lines) + "\n"
 
 
-def _step_counts(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[str]:
+def step_counts(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[str]:
+    """Return a Markdown table of the items at each step."""
     miles = {mile.after: mile.items for mile in reversed(recipe.paper) if not (mile.distinct or mile.where)}
-    return _table(
+    return markdown_table(
         ["step", "in", "out", "the paper's", "taken out"],
         [
             [count.place, f"{count.arrived:,}", f"{count.kept + count.made:,}",
@@ -325,86 +329,10 @@ def _checked_references(items: Sequence[BuildItem]) -> dict[str, bool]:
     return {"every reference passes its own points under another model": held} if has_pictures(items) else {}
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
+
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
     return [line(heads), line(["---"] * len(heads)), *map(line, rows)]
-
-
-TRAINING_PROVENANCE = ("id", "image", "sha256", "origin", "licence", "source")
-
-
-@dataclass(frozen=True)
-class TrainingResult:
-    """The counts of a training export."""
-
-    samples: int
-    concepts: int
-
-
-def training_items(builder: Builder) -> list[BuildItem]:
-    """Return the items of the training part that have passed the last step, in order."""
-    _, items = builder.look()
-    return [item for _, item in sorted(items.items()) if item.body.get(PART) == TRAIN]
-
-
-def sample_of(item: BuildItem, image: str) -> TrainSample:
-    """Return an item as a sample with its picture under this name."""
-    fields = {name: item.body.get(name, "") for name in TrainSample.model_fields}
-    fields |= {"id": item.id, "image": image}
-    fields |= {"elements": tuple(part["name"] for part in item.body["elements"])}
-    fields |= {"dependencies": tuple(part["says"] for part in item.body["dependencies"])}
-    return TrainSample.model_validate(fields)
-
-
-def training_set(builder: Builder) -> Exam[TrainSample]:
-    """Return the training part as an exam whose questions are its samples, so that they can be counted."""
-    return Exam(builder.build.name, builder.recipe.exam, tuple(_questions(builder)))
-
-
-def _questions(builder: Builder) -> Iterator[Question[TrainSample]]:
-    for item in training_items(builder):
-        sample = sample_of(item, str(item.body["image"]))
-        tags = {"level": sample.level, "discipline": sample.discipline, "concept": sample.concept}
-        yield Question(sample.id, sample.prompt, sample, tags, Reference(sample.image, known_sha256=sample.image))
-
-
-def export_training(builder: Builder, folder: Path, licence: str = "CC-BY-4.0") -> TrainingResult:
-    """Write ``train.jsonl``, ``images/`` and a card into an empty folder, and read them back as training does.
-
-    Args:
-        builder: The build.
-        folder: The folder for ``limner train``.
-        licence: The licence of prompts, graphs and traces.
-
-    Raises:
-        UsageError: There is nothing to train on, or the folder is not empty.
-    """
-    items = training_items(builder)
-    if not items:
-        raise UsageError(
-            f"no item of {builder.build.name} is for training and has passed its last step; see `limner build status`"
-        )
-    check_empty(folder)
-    (folder / "images").mkdir(parents=True)
-    lines, rows = [], list[dict[str, Any]]()
-    for item in items:
-        data = builder.store.blobs.get(item.body["image"])
-        # Unchanged: a canary would mean that these pictures must not be used for training.
-        name = f"images/{item.id}.{SUFFIXES[inspect(data).format]}"
-        (folder / name).write_bytes(data)
-        lines.append(sample_of(item, name).model_dump_json())
-        source = item.body.get("source") or {}
-        rows.append({"id": item.id, "image": name, "sha256": item.body["image"], "origin": item.body.get("origin", ""),
-                     "licence": item.body.get("licence", ""), "source": source.get("origin", "")})  # fmt: skip
-    (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    write_table(folder / "provenance.csv", TRAINING_PROVENANCE, rows)
-    licences = Counter(row["licence"] or "unknown" for row in rows)
-    facts = {"name": builder.build.name, "licence": licence,
-             "licences": "\n".join(_table(["licence", "pictures"], [[k, str(n)] for k, n in licences.most_common()])),
-             "counts": "\n".join(_step_counts(builder.recipe, builder.look()[0]))}  # fmt: skip
-    words = training_card(builder.recipe.name, builder.recipe.exam, len(items), facts)
-    (folder / "README.md").write_text(words, encoding="utf-8")
-    samples = read_samples(folder)
-    return TrainingResult(len(samples), len({sample.rubric.concept for sample in samples}))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from ..core.exam import Exam
-from ..core.training import FILE as TRAINING
 
 PICTURED, PLAIN = "metadata.jsonl", "questions.jsonl"
 """The file with all questions: `datasets` joins the pictures to the first, which has the column ``file_name``."""
@@ -72,7 +71,7 @@ def card(recipe: str, exam: Exam[Any], facts: Mapping[str, Any]) -> str:
     owned = " Each picture has its own, in `provenance.csv`." if pictured else ""
     loaded = '"imagefolder", data_dir="."' if pictured else f'"json", data_files="{table}"'
     files = [table, *(["data/images/**"] if pictured else [])]
-    return f"""{_heading(facts, len(exam.questions), ["benchmark", "text-to-image", "limner"], files)}
+    return f"""{card_heading(facts, len(exam.questions), ["benchmark", "text-to-image", "limner"], files)}
 {len(exam.questions)} questions for examining text-to-image models, each with {held}, in the layout of
 the exam {exam.kind}. Made with Limner by the recipe {recipe}; `DATASHEET.md` says how, with counts.
 
@@ -91,40 +90,8 @@ examining models, not for training them. {facts["name"]} canary GUID {facts["can
 """
 
 
-def training_card(recipe: str, kind: str, samples: int, facts: Mapping[str, Any]) -> str:
-    """Return the card of a training set for data set hubs.
-
-    Args:
-        recipe: The recipe that made it.
-        kind: The exam whose recipe it is.
-        samples: The number of samples.
-        facts: ``name``, ``licence``, the table of `licences` of the pictures, and the step ``counts`` in Markdown.
-    """
-    return f"""{_heading(facts, samples, ["reasoning", "text-to-image", "limner"], [TRAINING])}
-{samples} samples for training a text-to-image model to reason before it draws: each has a prompt, a graph of
-knowledge, a reasoning trace, the prompt it ends in, and a picture. Made with Limner by the recipe {recipe} of {kind};
-no concept of its exam's part is in it.
-
-```
-limner train flux-reason --data . --base FOLDER
-```
-
-```python
-from datasets import Image, load_dataset
-samples = load_dataset("json", data_files="{TRAINING}", split="train").cast_column("image", Image())
-```
-
-Licence of prompts, graphs and traces: {facts["licence"]}. The pictures' licences, which `provenance.csv` has for each:
-
-{facts["licences"]}
-
-## How it was made
-
-{facts["counts"]}
-"""
-
-
-def _heading(facts: Mapping[str, Any], size: int, tags: Sequence[str], files: Sequence[str]) -> str:
+def card_heading(facts: Mapping[str, Any], size: int, tags: Sequence[str], files: Sequence[str]) -> str:
+    """Return the beginning of a data set's card, with its metadata and title."""
     bucket = next(word for most, word in ((1000, "n<1K"), (10_000, "1K<n<10K"), (10**9, "10K<n<100K")) if size < most)
     return f"""---
 pretty_name: {facts["name"]}

@@ -165,6 +165,8 @@ class BuildRecipe:
         """
         step = self.step_of(entry)
         settings = step.settings.model_validate(entry.settings)
+        if sort := getattr(settings, "sort", ""):
+            step = replace(step, takes=sort, makes=sort)
         if step.bind is not None:
             step = step.bind(step, settings, self.code)
         step = replace(step, about=entry.about or step.about)

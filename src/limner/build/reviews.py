@@ -310,7 +310,7 @@ async def _review(items: Sequence[BuildItem], context: StepContext) -> Mapping[s
 
 
 def _bind_review(step: BuildStep, how: ReviewSettings, code: Code) -> BuildStep:
-    return replace(step, takes=how.sort, makes=how.sort, writes=(how.write or "reviewers",), bind=None)
+    return replace(step, writes=(how.write or "reviewers",), bind=None)
 
 
 REVIEW = BuildStep(

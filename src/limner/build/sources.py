@@ -473,7 +473,7 @@ def _expected(how: SourceSettings, folder: Path, coming: Mapping[str, int]) -> i
 def _bind_source(step: BuildStep, how: SourceSettings, code: Code) -> BuildStep:
     fields = ("image", "source_text", "licence", "source", "free_prompt")
     writes = (how.entries.text, *how.entries.fields, *how.entries.keep) if how.entries else () if how.rows else fields
-    return replace(step, takes=how.sort, makes=how.sort, writes=writes, bind=None)
+    return replace(step, writes=writes, bind=None)
 
 
 SOURCE = BuildStep(

@@ -98,9 +98,11 @@ def _bind_filter(step: BuildStep, how: FilterSettings, code: Code) -> BuildStep:
         raise UsageError(f"check: the recipe's code has no function {how.check!r}")
     fields = {*how.reads, *_rule_fields(how.rules), *((*how.lint.fields(), WARNINGS) if how.lint else ())}
     return replace(
-        step, reads=tuple(sorted(fields)), takes=how.sort, makes=how.sort, bind=None,
+        step,
+        reads=tuple(sorted(fields)),
         each=partial(_filter, check=code[how.check] if how.check else None),
-    )  # fmt: skip
+        bind=None,
+    )
 
 
 def _rule_fields(rules: Sequence[Rule]) -> set[str]:
@@ -246,15 +248,7 @@ def _bind_measure(step: BuildStep, how: MeasureSettings, code: Code) -> BuildSte
         reads |= {how.of} if name == "language" and how.of else set(sources) - set(writes)
         writes += measured
     fields = reads | (_rule_fields(how.rules) - set(writes))
-    return replace(
-        step,
-        reads=tuple(sorted(fields)),
-        writes=tuple(writes),
-        takes=how.sort,
-        makes=how.sort,
-        each=_measure,
-        bind=None,
-    )
+    return replace(step, reads=tuple(sorted(fields)), writes=tuple(writes), each=_measure, bind=None)
 
 
 class DuplicatesSettings(StrictModel):
@@ -317,7 +311,7 @@ async def _recurring(items: Sequence[BuildItem], context: StepContext) -> Mappin
 
 
 def _bind_recurring(step: BuildStep, how: RecurringSettings, code: Code) -> BuildStep:
-    return replace(step, reads=(WARNINGS, how.field), takes=how.sort, makes=how.sort, together=_recurring, bind=None)
+    return replace(step, reads=(WARNINGS, how.field), together=_recurring, bind=None)
 
 
 class PaintSettings(StrictModel):
@@ -351,8 +345,7 @@ async def _paint(item: BuildItem, context: StepContext) -> BuildItem:
 def _bind_paint(step: BuildStep, how: PaintSettings, code: Code) -> BuildStep:
     return replace(
         step, roles=(how.role,), painters=(how.role,), optional=(how.role,), reads=(how.prompt, "image"),
-        writes=("image", "origin", "licence", "source", "source_text"), takes=how.sort, makes=how.sort, each=_paint,
-        use=(Use(how.role),), bind=None,
+        writes=("image", "origin", "licence", "source", "source_text"), each=_paint, use=(Use(how.role),), bind=None,
     )  # fmt: skip
 
 
@@ -405,9 +398,8 @@ def _evenly(items: Sequence[BuildItem], count: int, how: SampleSettings) -> set[
 
 def _bind_sample(step: BuildStep, how: SampleSettings, code: Code) -> BuildStep:
     return replace(
-        step, reads=(how.by,) if how.by else (), writes=(how.mark,) if how.mark else (), takes=how.sort,
-        makes=how.sort, together=_sample, bind=None,
-    )  # fmt: skip
+        step, reads=(how.by,) if how.by else (), writes=(how.mark,) if how.mark else (), together=_sample, bind=None
+    )
 
 
 class SplitSettings(StrictModel):
@@ -509,25 +501,21 @@ async def _join(item: BuildItem, context: StepContext) -> BuildItem:
 
 def _bind_join(step: BuildStep, how: JoinSettings, code: Code) -> BuildStep:
     return replace(
-        step, reads=(how.match[0].partition(".")[0],), writes=how.fields, takes=how.sort, makes=how.sort, beside=how.of,
-        beside_reads=(how.match[1].partition(".")[0], *how.fields), each=_join, bind=None,
+        step, reads=(how.match[0].partition(".")[0],), writes=how.fields, beside=how.of, each=_join, bind=None,
+        beside_reads=(how.match[1].partition(".")[0], *how.fields),
     )  # fmt: skip
-
-
-def _bind_sort(step: BuildStep, how: Any, code: Code) -> BuildStep:
-    return replace(step, takes=how.sort, makes=how.sort, bind=None)
 
 
 def _bind_split(step: BuildStep, how: SplitSettings, code: Code) -> BuildStep:
     fields = (*(step.reads or ()), *([how.by] if how.by else ()))
-    return replace(step, reads=fields, takes=how.sort, makes=how.sort, bind=None)
+    return replace(step, reads=fields, bind=None)
 
 
 FILTER = BuildStep("filter", "keeps items that pass rules", FilterSettings, bind=_bind_filter)
 MEASURE = BuildStep("measure", "measures each picture and applies rules", MeasureSettings, bind=_bind_measure)
 DUPLICATES = BuildStep(
     "duplicates", "drops pictures that look like another one", DuplicatesSettings,
-    reads=("hashes", "width", "height", "detail", "source_text"), together=_duplicates, bind=_bind_sort,
+    reads=("hashes", "width", "height", "detail", "source_text"), together=_duplicates,
 )  # fmt: skip
 RECURRING = BuildStep(
     "recurring", "warns of items whose entries recur in many others", RecurringSettings, bind=_bind_recurring

@@ -241,13 +241,17 @@ def export_command(name: str, folder: Path, licence: str, version: str, pass_on:
 
     Pictures whose licence does not allow passing them on are not copied, but listed with their sources.
     """
-    from ..build.export import export, export_training
+    from ..build.export import export
     from ..build.open import open_build
+    from ..core.errors import UsageError
     from ..store.store import open_store
 
     if training:
         with open_store(store) as opened:
-            written = export_training(open_build(opened, name), folder, licence)
+            builder = open_build(opened, name)
+            if "TRAINING" not in builder.recipe.code:
+                raise UsageError(f"the recipe {builder.recipe.name} has no training part")
+            written = builder.recipe.code["TRAINING"][0](builder, folder, licence)
         say(f"{written.samples} samples of {written.concepts} concepts are now in {folder}")
         say(f"    limner train flux-reason --data {folder} --base FOLDER")
         return

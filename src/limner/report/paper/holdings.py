@@ -128,12 +128,12 @@ def training_in(store: Store, kind: str, name: str | None) -> Exam[Any] | None:
         UsageError: There are several, or the named build has none.
     """
     # Imported here because most tables do not need it.
-    from ...build.export import training_set
     from ...build.open import open_build
     from ...build.records import load_builds
 
     builders = [open_build(store, build.name) for build in load_builds(store) if name in (None, build.name)]
-    sets = [training_set(builder) for builder in builders if builder.recipe.exam == kind]
+    codes = [(builder, builder.recipe.code) for builder in builders if builder.recipe.exam == kind]
+    sets: list[Exam[Any]] = [code["TRAINING"][1](builder) for builder, code in codes if "TRAINING" in code]
     trained = [build for build in sets if build.questions]
     if name is not None and not trained:
         raise UsageError(f"{store.url} has no build {name!r} of kind {kind} with samples for training")

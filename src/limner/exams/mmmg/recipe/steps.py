@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ....build.base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome
-from ....build.embedding import MINILM, dbscan, embed, medoids
+from ....build.embedding import MINILM, embed
 from ....build.sources import SourceSettings, check_sources, picture_fields, source_pictures, stored_pictures
 from ....build.wording import stem
 from ....core.asks import Unreadable
@@ -20,7 +20,9 @@ from ....core.json_text import loads
 from ....core.schema import StrictModel
 from ....core.training import normalize_words
 from ..draft import read_graph
+from .clusters import dbscan, medoids
 from .traces import read_trace, read_trace_rules
+from .training import export_training, training_set
 
 
 class LevelsSettings(StrictModel):
@@ -242,6 +244,8 @@ def read_reasoning(reply: str, item: Mapping[str, Any], values: Mapping[str, Any
     return {"trace": trace, "final_prompt": final}
 
 
+TRAINING = export_training, training_set
+"""What writes the training part, and what returns it as an exam."""
 STEPS = {
     "levels": BuildStep("levels", "levels times disciplines", LevelsSettings,
                         takes="cell", makes="cell", source=levels),

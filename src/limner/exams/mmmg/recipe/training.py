@@ -1,0 +1,128 @@
+"""The training set of a build: samples with graphs, traces and pictures, as `limner train` reads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ....build.base import PART, TRAIN, BuildItem
+from ....build.engine import Builder
+from ....build.export import check_empty, markdown_table, step_counts, write_table
+from ....build.hub import card_heading
+from ....core.errors import UsageError
+from ....core.exam import Exam, Question, Reference
+from ....core.images import SUFFIXES, inspect
+from ....core.training import FILE, TrainSample, read_samples
+
+TRAINING_PROVENANCE = ("id", "image", "sha256", "origin", "licence", "source")
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """The counts of a training export."""
+
+    samples: int
+    concepts: int
+
+
+def training_items(builder: Builder) -> list[BuildItem]:
+    """Return the items of the training part that have passed the last step, in order."""
+    _, items = builder.look()
+    return [item for _, item in sorted(items.items()) if item.body.get(PART) == TRAIN]
+
+
+def sample_of(item: BuildItem, image: str) -> TrainSample:
+    """Return an item as a sample with its picture under this name."""
+    fields = {name: item.body.get(name, "") for name in TrainSample.model_fields}
+    fields |= {"id": item.id, "image": image}
+    fields |= {"elements": tuple(part["name"] for part in item.body["elements"])}
+    fields |= {"dependencies": tuple(part["says"] for part in item.body["dependencies"])}
+    return TrainSample.model_validate(fields)
+
+
+def training_set(builder: Builder) -> Exam[TrainSample]:
+    """Return the training part as an exam whose questions are its samples, so that they can be counted."""
+    return Exam(builder.build.name, builder.recipe.exam, tuple(_questions(builder)))
+
+
+def _questions(builder: Builder) -> Iterator[Question[TrainSample]]:
+    for item in training_items(builder):
+        sample = sample_of(item, str(item.body["image"]))
+        tags = {"level": sample.level, "discipline": sample.discipline, "concept": sample.concept}
+        yield Question(sample.id, sample.prompt, sample, tags, Reference(sample.image, known_sha256=sample.image))
+
+
+def export_training(builder: Builder, folder: Path, licence: str = "CC-BY-4.0") -> TrainingResult:
+    """Write ``train.jsonl``, ``images/`` and a card into an empty folder, and read them back as training does.
+
+    Args:
+        builder: The build.
+        folder: The folder for ``limner train``.
+        licence: The licence of prompts, graphs and traces.
+
+    Raises:
+        UsageError: There is nothing to train on, or the folder is not empty.
+    """
+    items = training_items(builder)
+    if not items:
+        raise UsageError(
+            f"no item of {builder.build.name} is for training and has passed its last step; see `limner build status`"
+        )
+    check_empty(folder)
+    (folder / "images").mkdir(parents=True)
+    lines, rows = [], list[dict[str, Any]]()
+    for item in items:
+        data = builder.store.blobs.get(item.body["image"])
+        # Unchanged: a canary would mean that these pictures must not be used for training.
+        name = f"images/{item.id}.{SUFFIXES[inspect(data).format]}"
+        (folder / name).write_bytes(data)
+        lines.append(sample_of(item, name).model_dump_json())
+        source = item.body.get("source") or {}
+        rows.append({"id": item.id, "image": name, "sha256": item.body["image"], "origin": item.body.get("origin", ""),
+                     "licence": item.body.get("licence", ""), "source": source.get("origin", "")})  # fmt: skip
+    (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_table(folder / "provenance.csv", TRAINING_PROVENANCE, rows)
+    licences = dict(Counter(row["licence"] or "unknown" for row in rows).most_common())
+    facts = {"name": builder.build.name, "licence": licence,
+             "licences": "\n".join(markdown_table(["licence", "pictures"], [[k, str(n)] for k, n in licences.items()])),
+             "counts": "\n".join(step_counts(builder.recipe, builder.look()[0]))}  # fmt: skip
+    words = _training_card(builder.recipe.name, builder.recipe.exam, len(items), facts)
+    (folder / "README.md").write_text(words, encoding="utf-8")
+    samples = read_samples(folder)
+    return TrainingResult(len(samples), len({sample.rubric.concept for sample in samples}))
+
+
+def _training_card(recipe: str, kind: str, samples: int, facts: Mapping[str, Any]) -> str:
+    """Return the card of a training set for data set hubs.
+
+    Args:
+        recipe: The recipe that made it.
+        kind: The exam whose recipe it is.
+        samples: The number of samples.
+        facts: ``name``, ``licence``, the table of `licences` of the pictures, and the step ``counts`` in Markdown.
+    """
+    return f"""{card_heading(facts, samples, ["reasoning", "text-to-image", "limner"], [FILE])}
+{samples} samples for training a text-to-image model to reason before it draws: each has a prompt, a graph of
+knowledge, a reasoning trace, the prompt it ends in, and a picture. Made with Limner by the recipe {recipe} of {kind};
+no concept of its exam's part is in it.
+
+```
+limner train flux-reason --data . --base FOLDER
+```
+
+```python
+from datasets import Image, load_dataset
+samples = load_dataset("json", data_files="{FILE}", split="train").cast_column("image", Image())
+```
+
+Licence of prompts, graphs and traces: {facts["licence"]}. The pictures' licences, which `provenance.csv` has for each:
+
+{facts["licences"]}
+
+## How it was made
+
+{facts["counts"]}
+"""
