@@ -19,7 +19,8 @@ from ..core.marks import Criterion
 from ..core.protocol import Protocol
 from ..core.schema import StrictModel
 from ..core.vocabulary import ReplyField, read_reply
-from ..models import Context, Model, complete
+from ..models import Context, complete
+from ..models.base import Model
 from ..running.steps import outcome
 from .checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
 from .criterion_words import ERRORS, Lint, LintLimits, lint_question, plain, why_not_yes
