@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -120,8 +121,10 @@ def test_doctor_command(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_demo_command() -> None:
+def test_demo_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limner.cli.demo.which", lambda name: None)
     output = limner("demo").out
+    assert f"First:   source {sys.prefix}/bin/activate" in output
     for painter in PAINTERS:
         assert re.search(rf"^│ {painter} +│( +\d+\.\d+ │){{{len(SHIPPED) + 1}}}$", output, re.MULTILINE), output
     assert "Every exam ranks the painters as anyone would: the right drawings first, a blank sheet last" in output

@@ -148,7 +148,7 @@ def test_slow_download_arrives_and_stalled_one_is_retried(
     seen: list[int] = []
     monkeypatch.setattr(get_data, "LOOK_S", 0.05)
     download(look_up(source()), tmp_path / "slow", lambda _name, arrived, _size: seen.append(arrived))
-    assert 0 < seen[-1] < hub.size
+    assert any(0 < arrived < hub.size for arrived in seen)
     monkeypatch.setattr(get_data, "STALL_S", 0.1)
     monkeypatch.setattr("limner.calls.downloads.TRIES", 1)
     with pytest.raises(LimnerError, match="did not arrive"):

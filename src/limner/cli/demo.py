@@ -6,6 +6,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import click
@@ -55,6 +56,9 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     say(f"Results: {Path(store).absolute() if '://' not in store else store}")
     first, second = (f"sample/{name}" for name in SHIPPED[:2])
     question = read(resolve(first)).questions[0].id
+    activate = Path(sys.prefix, "bin", "activate")
+    if which("limner") is None and activate.is_file():
+        say(f"First:   source {activate}")
     say(f"Next:    limner scores {first} --store {store}")
     say(f"         limner compare {second} --store {store}")
     say(f"         limner show {first} {question} --painter '{PAINTERS[2]}' --store {store}")

@@ -168,9 +168,10 @@ class Comparable:
         return score_interval(value, self.drawn[at][name], tops(self.protocol).get(name), part, n)
 
     def score(self, wanted: str | None) -> Score:
-        """Return the score to compare by: the wanted one, or the first main one (or `MET`) that all painters have.
+        """Return the score to compare by: the wanted one, or the first of these that all painters have.
 
-        If there is no such score, return the main score that most painters have.
+        These are the exam's first main score, `MET`, and the other main scores. If all painters have none of them,
+        return the main score that most painters have.
 
         Raises:
             UsageError: The exam has no such score.
@@ -182,7 +183,7 @@ class Comparable:
                 raise UsageError(f"--score {wanted}: choose from {', '.join([*own, MET.name])}")
             return MET if wanted == MET.name else own.get(wanted, Score(wanted, 1.0, "", digits=3))
         choices = [score for score in self.protocol.scored if score.main]
-        full = [score for score in [*choices, MET] if counts[score.name] == len(self.groups)]
+        full = [score for score in [choices[0], MET, *choices[1:]] if counts[score.name] == len(self.groups)]
         return full[0] if full else max(choices, key=lambda score: counts[score.name])
 
 

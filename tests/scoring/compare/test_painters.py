@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from limner.core.errors import UsageError
 from limner.core.exam import Question
 from limner.report.tables.results import Comparisons
 from limner.scoring import compare
+from limner.scoring.comparable import Comparable
 from limner.scoring.compare import Comparison
 from limner.scoring.compare.pairs import MarkedSide, differences, side_pairs
 from limner.scoring.compare.results import Pair, make_pair, with_verdicts
@@ -171,6 +173,14 @@ def test_decided_criteria_are_compared_when_judge_abstains(store: Store) -> None
     unsettled = compared(desk, score="relaxed")
     assert "known for 0 of 2 painters" in (unsettled.reason or "")
     assert all("is unknown" in (place.reason or "") and place.bounds for place in unsettled.places)
+
+
+def test_met_is_compared_rather_than_scores_without_judge() -> None:
+    """Readability counts regions: it says nothing about what a judge that leaves the other scores open has found."""
+    groups = [SimpleNamespace(values={"readability": [1.0], "met": [100.0]}) for _ in range(2)]
+    protocol = exams.kind("mmmg").protocol
+    seen = SimpleNamespace(values=[group.values for group in groups], groups=groups, protocol=protocol)
+    assert Comparable.score(seen, None) == compare.MET  # type: ignore[arg-type]
 
 
 def test_sparse_data_is_reported_with_reason(store: Store) -> None:
