@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...core.csv_text import write_csv
 from ...core.evaluator import group_by_evaluator
 from ...core.plot_data import plural
 from ...core.protocol import UNREAD, FailureModes
@@ -14,7 +15,6 @@ from ...scoring import Standing
 from ...scoring.items import FLAGS, GROUP, ItemRow, ItemStatistics, group_size
 from ...scoring.stats import MIN_CLUSTERS
 from .model import MISSING, Cell, Table, number, percent_cell, simple_table
-from .render.csv import records
 
 if TYPE_CHECKING:
     from ...running.modes import SortedDrawing
@@ -145,7 +145,7 @@ def _item_notes(statistics: ItemStatistics) -> list[str]:
 
 def items_csv(statistics: Sequence[ItemStatistics]) -> str:
     """Return CSV with one line per question and criterion; undefined numbers are empty."""
-    return records(
+    return write_csv(
         COLUMNS,
         (_record(of_judge, row) for of_judge in statistics for row in (*of_judge.questions, *of_judge.criteria)),
     )

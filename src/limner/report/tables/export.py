@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...core.csv_text import write_csv
 from ...core.errors import need_polars
 from ...core.images import inspect
 from ...core.protocol import Protocol
@@ -17,7 +18,6 @@ from ...core.redaction import printable, without_secrets
 from ...scoring import Group, comparables
 from ...scoring.entries import NOBODY
 from ...store import Blobs
-from .render.csv import records
 
 
 def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], reading: str) -> Iterator[dict[str, Any]]:
@@ -99,7 +99,7 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
     # Booleans are written as in JSON lines.
     words = {True: "true", False: "false"}
     plain = ({name: words[cell] if isinstance(cell, bool) else cell for name, cell in row.items()} for row in rows)
-    return records(names, plain)
+    return write_csv(names, plain)
 
 
 def _parquet(rows: Sequence[dict[str, Any]]) -> bytes:

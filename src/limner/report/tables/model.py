@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from ...core.csv_text import write_csv
 from ...core.errors import need_extra, need_polars
 from ...core.redaction import escape_controls, without_secrets
 from ...scoring.stats import MIN_CLUSTERS, Interval
@@ -188,9 +189,7 @@ class Framed(ABC):
 
     def to_csv(self) -> str:
         """Return the text of ``--format csv``."""
-        from .render.csv import records
-
-        return records(*self.frame_rows())
+        return write_csv(*self.frame_rows())
 
     def __str__(self) -> str:
         """Return the text as shown in a terminal, without colours."""

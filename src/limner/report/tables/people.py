@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
+from ...core.csv_text import write_csv
 from ...core.evaluator import group_by_evaluator
 from ...core.protocol import Protocol, Score
 from ...exams import kind
@@ -17,7 +18,6 @@ from ...scoring.preferences import Preferences
 from ...scoring.stats import ALPHA, Interval
 from ...scoring.weights import ALONE, EQUAL, FITTED, OWN, ROUNDED, WeightsFit
 from .model import MISSING, Cell, Cells, Table, interval_cell, number, percent_cell, score_cell, simple_table
-from .render.csv import records
 
 CORRECTED_COLUMNS = (
     "exam", "reading", "painter", "strategy", "judge", "evaluator", "study", "method", "against", "score", "value",
@@ -187,7 +187,7 @@ def _pairs(preferences: Preferences) -> Table:
 
 def preferences_csv(preferences: Sequence[Preferences]) -> str:
     """Return CSV with one line per number."""
-    return records(PREFERENCE_COLUMNS, (row for each in preferences for row in _numbers(each)))
+    return write_csv(PREFERENCE_COLUMNS, (row for each in preferences for row in _numbers(each)))
 
 
 def _numbers(preferences: Preferences) -> Iterator[dict[str, Any]]:
@@ -262,7 +262,7 @@ def _cell(interval: Interval) -> Any:
 
 def weights_csv(weights_fit: WeightsFit) -> str:
     """Return CSV with one line per number."""
-    return records(WEIGHT_COLUMNS, _weight_numbers(weights_fit))
+    return write_csv(WEIGHT_COLUMNS, _weight_numbers(weights_fit))
 
 
 def _weight_numbers(weights_fit: WeightsFit) -> Iterator[dict[str, Any]]:

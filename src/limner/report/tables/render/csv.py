@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
 from ....core.csv_text import write_csv
 from ..model import MISSING, PUBLISHED, Cell, Table, TableRow, clean
 
@@ -18,7 +15,7 @@ ENDS = {"low": "low", "high": "high", "least": "least", "most": "most", "n": "fe
 
 def render(table: Table) -> str:
     """Return the table as CSV, never turned; the column ``source`` distinguishes published rows from a store's."""
-    return records(*table_records(table))
+    return write_csv(*table_records(table))
 
 
 def table_records(table: Table) -> tuple[list[str], list[dict[str, str]]]:
@@ -39,11 +36,6 @@ def table_records(table: Table) -> tuple[list[str], list[dict[str, str]]]:
     for path in paths:
         names += [name for name in (path, *(f"{path} {end}" for end in ENDS)) if name in ends]
     return names, [{key: clean(value) for key, value in row.items()} for row in rows]
-
-
-def records(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV with these columns; values that a row lacks are empty."""
-    return write_csv(names, rows)
 
 
 def _head(table: Table, group: str, row: TableRow) -> dict[str, str]:
