@@ -13,6 +13,7 @@ from limner.report.plots import find_plot
 from limner.report.reproduce import Reproduction, make_checklist
 from limner.report.reproduce.figures import figures_of, shown_questions, why_not_made
 from limner.report.reproduce.request import PaperPlot, paper_list
+from limner.report.reproduce.rows import RowFinder
 from limner.running.setup import Asking
 from limner.store import Store
 from tests.report.plots import made_up
@@ -83,6 +84,23 @@ def test_figure_shows_no_other_strategies_of_its_painters(store: Store, tmp_path
         assert [group.name for group in figure.choice.loaded[1]] == ["GPT-4o"]
         columns = find_plot(figure.plot.plot).frame("sample/worldgenbench", figure.choice).columns
         assert [name for name in columns if name != "reference"] == ["GPT-4o"]
+
+
+@pytest.mark.slow
+def test_rows_made_before_their_model_was_gone_count(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Reproduction("sample/worldgenbench", painters=("GPT-4o=control/text",), judges=("ocr",))
+    monkeypatch.setattr(RowFinder, "_marker", lambda *_: "the judge has been gone since yesterday")
+    names = ("Table 1", "Figure 7")
+    before = {each["name"]: each["cells"] for each in make_checklist(asked, store).to_json()["items"]}
+    assert [before[name]["filled"] for name in names] == [0, 0]
+    run(
+        "sample/worldgenbench", painters=["GPT-4o=control/text"], store=store,
+        asking=Asking(preset="paper", judges=("ocr",)),
+    )  # fmt: skip
+    checklist = make_checklist(asked, store)
+    after = {each["name"]: each["cells"] for each in checklist.to_json()["items"]}
+    assert [after[name]["filled"] for name in names] == [6, 1]
+    assert checklist.runnable == []
 
 
 def test_figure_of_people_needs_all_of_the_papers_metrics(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

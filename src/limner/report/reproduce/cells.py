@@ -182,7 +182,7 @@ def count_rows(steps: Iterable[StepState], covered: Callable[[StepState], float]
     """Count the rows of a figure; `covered` returns how much of a step's row the store has."""
     counts = CellCount()
     for step in steps:
-        share = 0.0 if step.step.cannot is not None else covered(step)
+        share = covered(step)
         lacking = "missing" if step.step.cannot is None else "out_of_reach"
         counts += one_cell(lacking if not share else "filled" if share >= 1 else "partial")
     return counts

@@ -153,8 +153,10 @@ class Planner:
     def state(self, step: RunStep, items: tuple[str, ...]) -> StepState:
         """Return the state of a step; drawings that an earlier step will make are not counted again."""
         state = StepState(step, self.command(step), judges=self._judges(step), items=items)
-        if step.cannot is not None or self.loaded is None:
-            return replace(state, why=step.cannot or self.why, command="" if step.cannot else state.command)
+        if step.cannot is not None:
+            return self._past(step, replace(state, why=step.cannot, command=""))
+        if self.loaded is None:
+            return replace(state, why=self.why)
         plan, why = self._planned(step)
         if plan is None:
             return replace(state, why=why)
@@ -171,6 +173,16 @@ class Planner:
         how: dict[str, Any] = {"label": label, "strategy": strategy, "judges": judges, "why": why}
         able = plan if why is None else None
         return replace(state, **how, plan=able, evaluators=backlog.setups, found=tuple(lines))
+
+    def _past(self, step: RunStep, state: StepState) -> StepState:
+        """Return the state of a step that cannot be run today, with what it made while its models were there."""
+        named = step.row.word and (step.judge is None or step.judge.judge or not step.judge.cannot)
+        plan = self._planned(step)[0] if named and self.loaded is not None else None
+        if plan is None:
+            return state
+        backlog, (arm,) = Backlog(plan, self.store), plan.arms
+        label = backlog.label(arm.painter)
+        return replace(state, label=label, strategy=arm.strategy.name, evaluators=backlog.setups)
 
     def _judges(self, step: RunStep) -> tuple[str, ...]:
         preset = exams.kind(self.asked.kind).preset(step.row.preset or None)
