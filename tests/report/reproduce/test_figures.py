@@ -49,6 +49,13 @@ def test_seven_painters_are_shown_for_each_level_and_discipline() -> None:
     assert len(shown_questions(figures, whole)) == len(cells)
 
 
+def test_own_painter_is_no_row_of_the_papers_figures(store: Store) -> None:
+    asked = Reproduction("sample/genexam", painters=("mine=control/text",), judges=("ocr",), items=("Figure 1",))
+    (figure,) = make_checklist(asked, store).to_json()["items"]
+    assert figure["cells"]["paper"] == 0
+    assert figure["calls"] == 0
+
+
 def test_figure_of_drawings_is_priced_by_its_question_alone(store: Store) -> None:
     asked = Reproduction("sample/genexam", painters=("Nano Banana Pro",))
     checklist = make_checklist(asked, store)

@@ -17,6 +17,7 @@ from tests.docs.blocks import ROOT
 from tests.end_to_end.shop import BilledImages
 from tests.fakes.examiner import ExaminerServer
 from tests.report.reproduce.test_end_to_end import PAPERS, reproduce, section, services, shop, slug
+from tests.report.reproduce.test_end_to_end import items as cells_of
 
 __all__ = ["services", "shop"]
 PAGE = ROOT / "docs" / "exams.md"
@@ -29,8 +30,13 @@ pytestmark = pytest.mark.slow
 def test_docs_list_what_is_made_of_every_item(
     kind: str, shop: tuple[BilledImages, ExaminerServer], tmp_path: Path
 ) -> None:
-    words = ("--painter", "mine=drawing/one", "--limit", "8")
-    reproduce(kind, *words, "--run", "--budget", "20", "-o", "paper")
+    more = ("--painter", "GPT-Image-1.5=drawing/two") if kind == "aibench" else ()
+    words = ("--painter", "mine=drawing/one", *more, "--limit", "8", "--run", "--budget", "20", "-o", "paper")
+    cells = cells_of(reproduce(kind, *words, "--format=json").json())
+    # Every plot shows a row of the paper, not only the user's own.
+    assert [
+        item.name for item in items(kind) if item.plots and not item.people and not cells[item.name]["filled"]
+    ] == []
     page = (tmp_path / "paper" / "index.html").read_text("utf-8")
     rows = [
         f"| {item.name} | {command(kind, item)} | {state(item, tmp_path / 'paper', page)} |" for item in items(kind)

@@ -327,7 +327,7 @@ def _counted(checklist: Checklist, item: ItemState, store: Store) -> ItemState:
     if not wants.wants:
         why = why_not_made(checklist, item)
         return replace(item, cells=one_cell("missing" if why else "filled"), not_made=why)
-    cells = count_rows(item.steps.values(), checklist.covered)
+    cells = count_rows((step for step in item.steps.values() if not step.step.row.own), checklist.covered)
     why = why_not_made(checklist, item) if cells.filled or cells.partial else None
     if why is not None:
         made = cells.filled + cells.partial
