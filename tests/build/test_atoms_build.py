@@ -142,7 +142,8 @@ def test_review_that_breaks_split_is_held_back(built: Built, llm: Scripted, tmp_
     builder = change_build(builder.store, load_build(builder.store, "mine"), settings=["review.reviewers=1"])
     builder.models = models
     builder.run(Spending())
-    for n, (id, (_, found)) in enumerate(sorted(review_standings(builder).items())):
+    standings = [(id, found) for id, (_, found) in sorted(review_standings(builder).items()) if found.step == "review"]
+    for n, (id, found) in enumerate(standings):
         change = {}
         if id == ids[GOOD]:
             change = {"evidence": [row for row in found.body["evidence"] if row["atom"] != "v1"]}
@@ -191,4 +192,3 @@ def test_missing_prompt_is_written_on_the_page(built: Built, monkeypatch: pytest
     assert after.arriving("prompt")[silent].body["free_prompt"] == words
     assert silent in after.arriving("labels"), "it goes on like a figure with a prompt"
     assert [review.step for review in load_reviews(builder.store, "mine")[silent]] == ["write-prompt"]
-    assert silent not in why(built, "review"), "words for one review are none for another"
