@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +29,7 @@ from limner.exams.aibench.recipe.logic_graph import Level, LogicGraph, parse_gra
 from limner.exams.aibench.recipe.steps import NOT_ENOUGH, NOTE, as_released, read_rules
 from limner.strategies.svg.clean import clean_with_notes
 from tests.build.papers import METHOD, THEMES, TIDE, Theme
+from tests.needs import shared
 
 RULES = read_rules(Path(str(limner.__file__)).parent / "exams" / "aibench" / "recipe")
 SIZES: dict[Level, tuple[int, int]] = {"component": (6, 7), "topology": (5, 6), "phase": (4, 5), "semantics": (5, 6)}
@@ -185,6 +187,16 @@ def wordings(level: Level, question: str, options: tuple[str, ...]) -> list[str]
 @pytest.mark.parametrize(("level", "question", "options"), PRINTED, ids=lambda value: str(value)[:24])
 def test_printed_questions_pass_the_bans(level: Level, question: str, options: tuple[str, ...]) -> None:
     assert wordings(level, question, options) == []
+
+
+def test_every_question_that_the_paper_prints_passes_the_bans() -> None:
+    text = " ".join(shared("papers", "aibench.txt").read_text("utf-8").split())
+    printed = re.findall(r'"question": "([^"]{4,})", "options": \[?\{([^}]*)\}', text)
+    assert len(printed) == 6
+    for question, options in printed:
+        level: Level = "component" if "Yes" in options and "present" in question else "semantics"
+        level = "phase" if "stage" in question or "gateway" in question else level
+        assert wordings(level, question, tuple(re.findall(r'"[A-D]": "([^"]*)"', options))) == []
 
 
 @pytest.mark.parametrize(

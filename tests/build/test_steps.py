@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -89,6 +90,22 @@ def test_links_are_fetched_once(store: Store, tmp_path: Path) -> None:
     assert kept.body["source"] == {"origin": "crawl.csv:2", "url": f"{service.root}/a.png"}
     (lost,) = (row for row in rows.values() if row.status == "dropped")
     assert (lost.reason or "").startswith("not found: crawl.csv:3: ")
+
+
+def test_links_are_fetched_at_the_same_time(store: Store, tmp_path: Path) -> None:
+    meeting = threading.Barrier(4, timeout=20)
+
+    def answer(service: WireServer, asked: Asked) -> Answer:
+        number = int(asked.path.strip("/p.ng"))
+        if number:  # The first call to a service goes out alone.
+            meeting.wait()
+        return 200, picture(number)
+
+    with wire_server(answer) as service:
+        lines = "".join(f"{service.root}/{n}.png,CC0-1.0\n" for n in range(13))
+        (tmp_path / "crawl.csv").write_text(f"url,licence\n{lines}", "utf-8")
+        run(store, f'images.crawl=["{tmp_path / "crawl.csv"}"]')
+    assert [row.status for row in load_rows(store, "b", "images").values()] == ["done"] * 13
 
 
 def test_missing_source_error_explains_how_to_set_one(store: Store) -> None:
