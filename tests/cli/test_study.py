@@ -14,7 +14,7 @@ from limner.cli import limner
 from limner.core.errors import LimnerError
 from limner.store import Store
 from limner.study.records import load_study
-from tests.study.made import PAINTER, answer, fill
+from tests.study.made import PAINTER, answer, fill, usual
 
 
 @pytest.fixture
@@ -71,6 +71,18 @@ def test_answers_are_exported_and_imported(place: str, tmp_path: Path) -> None:
     assert (
         json.loads(run("export", "pilot", "--format", "label-studio-tasks", place=place))[0]["data"]["study"] == "pilot"
     )
+
+
+def test_export_names_raters_who_are_left_out(place: str) -> None:
+    def careless(rater: str, place: Any, field: Any) -> Any:
+        return place.check % 5 + 1 if field.kind == "check" else usual(rater, place, field)
+
+    run(*NEW, "--rater", "anna", place=place)
+    with Store(place) as store:
+        answer(store, rule=careless)
+    assert "left out" not in run("export", "pilot", place=place)
+    run("status", "pilot", "--min-attention", "0.5", place=place)
+    assert "without raters left out by attention checks: anna" in run("export", "pilot", place=place)
 
 
 @pytest.mark.parametrize(

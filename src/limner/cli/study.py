@@ -211,9 +211,11 @@ def export_command(name: str, **given: Any) -> None:
     """Export a study's answers as CSV, JSON lines, or for Label Studio."""
     from ..core.errors import UsageError
     from ..store.store import open_store
+    from ..study.answers import LEFT_OUT
     from ..study.exchange import answer_rows, write_answers
     from ..study.label_studio import write_annotations, write_tasks
     from ..study.open import open_study
+    from ..study.records import load_raters
 
     if given["images"] is not None and not given["form"].startswith("label-studio"):
         raise UsageError("--images needs --format label-studio or label-studio-tasks")
@@ -225,6 +227,9 @@ def export_command(name: str, **given: Any) -> None:
             text = write_annotations(study, given["images"])
         else:
             text = write_answers(answer_rows(study), study.design.unit == "pair", given["form"])
+        left = ", ".join(rater.rater for rater in load_raters(store, name) if rater.body.get(LEFT_OUT))
+    if left:
+        say(f"without raters left out by attention checks: {left}", err=True)
     if given["output"] is None:
         say(text, nl=False)
     else:
