@@ -93,10 +93,9 @@ def read_model(path: Path, model: type[M]) -> M:
 def known_keys(model: type[BaseModel], place: Sequence[str | int]) -> list[str]:
     """Return the keys that are allowed at the place of an error in data of a model.
 
-    >>> class Leaf(BaseModel):
-    ...     green: bool
-    >>> class Tree(BaseModel):
-    ...     leaves: tuple[Leaf, ...]
+    >>> from pydantic import create_model
+    >>> Leaf = create_model("Leaf", green=(bool, ...))
+    >>> Tree = create_model("Tree", leaves=(tuple[Leaf, ...], ...))
     >>> known_keys(Tree, ("leaves", 3, "red"))
     ['green']
     """
