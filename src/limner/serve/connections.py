@@ -28,12 +28,14 @@ class TimedProtocol(H11Protocol):
         super().connection_made(transport)
         self._idle_since, self._unsent = self.loop.time(), 0
         self._watch()
-        same = [other for other in self.connections if _address(other) == _address(self)]
-        if len(self.connections) > MAX_CONNECTIONS or (len(same) > MAX_PER_ADDRESS and not self.behind_proxy):
-            several: Any = same if len(same) > MAX_PER_ADDRESS and not self.behind_proxy else self.connections
-            oldest = min(several, key=lambda other: other._idle_since)
-            oldest._idle_since = math.inf  # It stays among the connections until the next turn of the loop.
-            oldest.transport.abort()
+        rivals: list[Any] = list(self.connections)
+        if len(rivals) <= MAX_CONNECTIONS:
+            rivals = [] if self.behind_proxy else [other for other in rivals if _address(other) == _address(self)]
+            if len(rivals) <= MAX_PER_ADDRESS:
+                return
+        oldest = min(rivals, key=lambda other: other._idle_since)
+        oldest._idle_since = math.inf  # It stays among the connections until the next turn of the loop.
+        oldest.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop watching."""
