@@ -130,6 +130,11 @@ def test_wise(seed: int, tmp_path: Path, worst: Worst, capsys: pytest.CaptureFix
 
 
 DIMENSIONS = {"C-MI": "Multi-Instance", "C-TR": "Text Rendering", "R-LR": "Logical Reasoning"}
+SUBTASKS = {
+    "temporal": ("Life Progression", "Environmental Cycles"), "causal": ("State Transition", "Structural Deformation"),
+    "spatial": ("Component Assembly", "Layout Reasoning"), "logical": ("Puzzle Solving", "Pattern Prediction"),
+}  # fmt: skip
+"""Some of RISEBench's subtasks."""
 
 
 @pytest.mark.slow
@@ -279,6 +284,11 @@ def test_risebench(seed: int, revision: str | None, free: bool, reading: Reading
         )
         return said.setdefault((id, part), form.format(value))
 
+    # Of two drawings, one reply cannot be read: the release's code has no ratings of them then.
+    spoilt = (
+        {("temporal_reasoning_3", "appearance"), ("logical_reasoning_4", "outcome")} if reading != "careful" else ()
+    )
+    said |= dict.fromkeys(spoilt, SPOILT)
     theirs = releases.risebench(tmp_path, data / "data_total.json", answer, revision)
     parts = {"consistency": "appearance", "kept": "appearance", "plausibility": "plausibility"}
 
@@ -293,10 +303,17 @@ def test_risebench(seed: int, revision: str | None, free: bool, reading: Reading
         worst.compare(found["accuracy"] / 100, theirs[name]["Accuracy"], (name, "accuracy"))
         worst.compare(found["weighted"], theirs[name]["Score-Percentage"], (name, "score"))
         for ending, score in RISE_NAMES[name == "Overall"].items():
-            if (known := theirs.get(f"{'Logical' if name == 'Logical' else name}_{ending}")) is not None:
+            if (known := theirs.get(f"{name}_{ending}")) is not None:
                 worst.compare(found[score], known["Score-Percentage"], (name, score))
+    for category, start in RISE_STARTS.items():
+        for subtask in SUBTASKS[category]:
+            found, known = numbers("risebench", tagged(ours, "subtask", subtask), reading), theirs[f"{start}-{subtask}"]
+            worst.compare(found["accuracy"] / 100, known["Accuracy"], (subtask, "accuracy"))
+            worst.compare(found["weighted"], known["Score-Percentage"], (subtask, "score"))
+            worst.compare(found["weighted"] / 25 + 1, known["Score-Origin"], (subtask, "from 1 to 5"))
 
 
+RISE_STARTS = {"temporal": "Temp", "causal": "Causal", "spatial": "Spa", "logical": "Logic"}
 RISE_NAMES = (
     {"Reasoning": "reasoning", "Consistency": "consistency", "Quality": "plausibility"},
     {"Reasoning": "reasoning", "ApprConsistency": "consistency", "VisualPlausibility_total": "plausibility"},
@@ -305,7 +322,7 @@ RISE_NAMES = (
 
 def _rise_row(category: str, n: int, draw: random.Random, free: bool) -> dict[str, Any]:
     index = f"{category}_reasoning_{n}"
-    row: dict[str, Any] = {"index": index, "category": f"{category}_reasoning", "subtask": "x"}
+    row: dict[str, Any] = {"index": index, "category": f"{category}_reasoning", "subtask": SUBTASKS[category][n % 2]}
     row |= {"instruction": f"Do {n}", "image": f"{category}_reasoning_images/{n}.png"}
     reference = {"reference_img": f"{category}_reasoning_images/{n}_ref.png"}
     if category == "logical":

@@ -13,6 +13,7 @@ from tools.samples.declared import EDITS, WHOLE, key_lines, pictures
 from limner.exams import EXAMS, SHIPPED, kind, read, resolve
 from limner.exams.key import key_folder
 from limner.exams.paper import rows
+from limner.judges.ocr.demands import claim_of
 from tests.cli.invoke import limner
 
 DECLARED = [name for name in EXAMS.own() if name not in SHIPPED]
@@ -63,6 +64,18 @@ def test_controls_have_their_known_scores(name: str, tmp_path: object, monkeypat
     values = {each["painter"].removeprefix("control/"): each["scores"][main]["value"] for each in found}
     assert (values["reference"], values["blank"]) == (100, 0)
     assert 0 <= values["unchanged"] < 100
+
+
+@pytest.mark.parametrize(
+    ("name", "id", "criterion"), [("corebench", "C-TR-001", "points/1"), ("grade", "biology_1", "points/2")]
+)
+def test_ocr_examiner_decides_questions_about_words(name: str, id: str, criterion: str) -> None:
+    protocol = kind(name).protocol
+    question = read(resolve(f"sample/{name}")).find(id)
+    assert question is not None
+    (asked,) = (each for each in protocol.criteria(question) if each.id == criterion)
+    assert asked.kind in protocol.label_kinds
+    assert claim_of(asked) is not None
 
 
 def test_tag_called_dimension_is_broken_down_by_its_values(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ class DataFiles(StrictModel):
             all data files.
         levels: The names of the levels of nested JSON objects, outermost first; see `limner.core.data_rows.json_rows`.
         images: The folder of the pictures, relative to `path`. By default, pictures are looked for next to the file
-            that names them, then in `path`, then in its folder ``images``.
+            that names them, then in `path`, then in its folders ``images`` and ``data``.
     """
 
     path: str = Field(default="data", min_length=1)
@@ -378,7 +378,7 @@ class _Reader:
         near = file.parent.relative_to(self.folder).as_posix()
         if leaves_folder(name) or leaves_folder(images or "images"):
             raise ValueError(f"image path {shorten(f'{images} {name}'.strip())!r} leaves the folder {self.folder}")
-        for folder in [images] if images else [near, ".", "images"]:
+        for folder in [images] if images else [near, ".", "images", "data"]:
             reference = find_reference(self.folder, (PurePosixPath(folder) / name).as_posix())
             if reference.path is not None:
                 return replace(reference, name=name)

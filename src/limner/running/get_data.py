@@ -9,7 +9,7 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatch
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -104,7 +104,7 @@ def _read_listing(reply: dict[str, Any], source: DataSource, base: str) -> Relea
     for row in rows if isinstance(rows, list) else ():
         name = str(row.get("rfilename", "")) if isinstance(row, dict) else ""
         inside = PurePosixPath(name)
-        if ".." in inside.parts or inside.is_absolute() or not any(fnmatch(name, like) for like in source.files):
+        if ".." in inside.parts or inside.is_absolute() or not any(_fits(name, like) for like in source.files):
             continue
         large = row.get("lfs") or {}
         git_hash = None if large else row.get("blobId")
@@ -114,6 +114,11 @@ def _read_listing(reply: dict[str, Any], source: DataSource, base: str) -> Relea
         raise LimnerError(f"{source.page} has none of the files {', '.join(source.files)}; has it changed?")
     licence = card.get("license") if isinstance(card, dict) else None
     return Release(tuple(files), str(licence) if licence else source.licence)
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Return whether a file's name has a pattern, whatever the case: releases mix .jpg with .JPG."""
+    return fnmatchcase(name.casefold(), pattern.casefold())
 
 
 def download(release: Release, folder: Path, watch: Watch = lambda *_: None) -> None:

@@ -38,6 +38,9 @@ def values(name: str, ask: str, text: str, id: str | None = None) -> dict[str, i
         ("I would say one", None),
         ("", None),
         ('{"correct": {"reason": "seen", "answer": 1}}', 1),
+        ("It is meant so.\n1", 1),
+        ("1\n0", None),
+        ("There are 2 of them.", None),
     ],
 )
 def test_labelled_number_is_read(text: str, value: int | None) -> None:

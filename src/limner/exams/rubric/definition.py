@@ -194,6 +194,8 @@ class ScorePlan(StrictModel):
         top: The best value; by default 100, and for ``scale`` the scale's.
         round: The decimals to which the share of the best value is rounded.
         main: Whether tables have a column for it.
+        unread: What an undecided criterion makes of the score: ``open``, so that it has no value, or ``lowest``, as if
+            the criterion were at its lowest.
     """
 
     name: Name
@@ -210,6 +212,7 @@ class ScorePlan(StrictModel):
     round: int | None = None
     digits: int = Field(default=1, ge=0)
     main: bool = True
+    unread: Literal["open", "lowest"] = "open"
 
     @model_validator(mode="before")
     @classmethod
@@ -330,11 +333,11 @@ class ReadingPlan(StrictModel):
 
     Attributes:
         unread: What an undecided criterion is: ``open``, so that scores with it have no value; ``omit``, as if the
-            question did not have it; or ``lowest``.
+            question did not have it; ``lowest``; or ``drawing``, which leaves all criteria of the drawing open.
         scores: Scores that take the place of those with the same names.
     """
 
-    unread: Literal["open", "omit", "lowest"] = "open"
+    unread: Literal["open", "omit", "lowest", "drawing"] = "open"
     scores: tuple[ScorePlan, ...] = ()
 
 

@@ -47,7 +47,7 @@ class RubricExam(Protocol[Any]):
             for plan in plans
             if plan.kind == "weighted" and isinstance(plan.of, dict) and plan.of.keys() <= names and not plan.otherwise
         }
-        self._unread: Literal["open", "omit", "lowest"] = "open"
+        self._unread: Literal["open", "omit", "lowest", "drawing"] = "open"
         self.asked = _hash_asked(definition)
         self._sheets: dict[str, Sheet] = {}
 
@@ -65,6 +65,8 @@ class RubricExam(Protocol[Any]):
         sheet, answers = self.sheet(question), values(marks)
         if self._unread == "lowest":
             answers = {each.criterion.id: each.criterion.low for each in sheet.criteria} | answers
+        if self._unread == "drawing" and len(answers) < len(sheet.criteria):
+            answers = {}
         if self._unread == "omit":
             sheet = replace(sheet, criteria=tuple(each for each in sheet.criteria if each.criterion.id in answers))
         return sheet, answers

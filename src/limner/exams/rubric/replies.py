@@ -226,7 +226,7 @@ def _after_bracket(text: str, start: int) -> int:
 
 
 _WORD = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\**\s*(\d+)\s*\**")
+_NUMBER = re.compile(r"^[\s*]*(\d+)[\s*]*$", re.MULTILINE)
 
 
 def read_released_reply(form: ReleasedForm, criteria: Sequence[RubricCriterion], text: str) -> list[Mark]:
@@ -267,10 +267,10 @@ def _yes_or_no(text: str) -> int:
 
 def _labelled(label: str, text: str) -> int:
     labelled = re.search(rf"{re.escape(label)}s?[\s*:\uff1a]*(\d+)", text, re.IGNORECASE)
-    match = labelled or _NUMBER.fullmatch(text.strip())
-    if match is None:
-        raise Unreadable(f"no number follows {label!r}")
-    return int(match[1])
+    alone = _NUMBER.findall(text)
+    if not labelled and len(alone) != 1:
+        raise Unreadable(f"no number follows {label!r}, and there is not one alone on a line")
+    return int(labelled[1] if labelled else alone[0])
 
 
 def _released_mark(each: RubricCriterion, value: Any) -> Mark:

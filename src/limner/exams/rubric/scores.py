@@ -132,7 +132,7 @@ def score_drawing(
     undecided = {each.family.name for each in open_criteria}
     for plan in definition.scores:
         settled = scores[plan.name] == others[plan.name] and is_monotone(definition, plan)
-        if used[plan.name] & undecided and not settled:
+        if used[plan.name] & undecided and not settled and plan.unread == "open":
             scores[plan.name] = None
     return scores
 
