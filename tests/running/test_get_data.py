@@ -124,6 +124,16 @@ def test_licence_is_shown_and_accepted_and_data_is_then_the_default(hub: Hub, tm
     assert run.json()["questions"] == 4
 
 
+def test_pictures_are_listed_whatever_the_case_of_their_names() -> None:
+    """KRIS-Bench has both 1.jpg and 2.JPG."""
+    names = ["physics/annotation.json", "physics/1.jpg", "physics/2.JPG", "README.md"]
+    source = kind("krisbench").data_source
+    assert source is not None
+    listing = {"siblings": [{"rfilename": name} for name in names]}
+    release = get_data._read_listing(listing, source, "http://hub")
+    assert [file.name for file in release.files] == names[:3]
+
+
 def test_broken_download_is_continued(hub: Hub, tmp_path: Path) -> None:
     hub.breaks = [1000, 700]
     download(look_up(source()), tmp_path / "target")
