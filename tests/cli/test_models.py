@@ -23,6 +23,8 @@ def test_models_are_listed_searched_and_unknown_refused() -> None:
     row = next(line for line in shown.splitlines() if line.startswith("| openai/gpt-image-1 "))
     cells = ["2025-04-23", "2026-10-23 (gone)", "openai/gpt-image-2.5-sunburst", "5.00", "40.00", "≤ 0.42"]
     assert [cell.strip() for cell in row.split("|")][2:8] == cells
+    for word, model in (("Nano Banana Pro", "gemini/gemini-3-pro-image"), ("Q-Judger", "local/Qwen/Qwen-Image-Bench")):
+        assert [row["model"] for row in limner("models", "--find", word, "--format", "json").json()] == [model]
     few, all_models = limner("models", "--find", "bfl/flux-2").out, limner("models").out
     assert "≤ 0.045" in few  # A bound is never rounded down.
     assert "price of bfl/flux-2-pro: Black Forest Labs' price list" in few

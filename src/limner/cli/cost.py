@@ -100,7 +100,7 @@ def batches_command(every: bool, cancel: str | None, store: str, form: str) -> N
 
 
 @click.group("models", invoke_without_command=True)
-@click.option("--find", metavar="WORD", help="Only models whose name or maker contains WORD.")
+@click.option("--find", metavar="WORD", help="Only models that contain WORD in a name, maker or source.")
 @click.option("--gone", is_flag=True, help="Only models that are retired or soon will be.")
 @options.form
 @click.pass_context

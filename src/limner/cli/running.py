@@ -317,8 +317,10 @@ def _print_counts(given: dict[str, Any], counts: dict[str, Any], unpriced: list[
     if given["form"] == "json":
         say(json.dumps(counts if unpriced is None else {**counts, "unpriced": unpriced}))
     else:
-        numbers = [f"{counts[name]:,}" for name in ("questions", "drawings", "markings")]
-        say("to do for {} questions: {} drawings, {} markings".format(*numbers))
+        from ..core.plot_data import plural
+
+        questions, *work = (plural(counts[f"{noun}s"], noun) for noun in ("question", "drawing", "marking"))
+        say(f"to do for {questions}: {', '.join(work)}")
         for why in unpriced or ():
             say(f"--budget cannot be enforced: {why}")
         if unpriced == []:

@@ -9,6 +9,7 @@ from typing import Any
 from ...calls.batches import BatchState
 from ...calls.purse import PurseState
 from ...core.catalogue import ModelFacts, PainterFacts, state_of, successor_of
+from ...core.plot_data import plural
 from ...core.settings import Settings
 from ...running.estimate import Estimate, Spent, total
 from ...running.plan import Shard
@@ -100,12 +101,13 @@ HEADS = ["model", "released", "gone on", "successor", "in", "out", "an image", "
 
 
 def chosen_models(settings: Settings, word: str | None, gone: bool, day: date) -> dict[str, ModelFacts]:
-    """Return the models whose name or maker contains the word; with `gone`, only those retired or about to be."""
+    """Return the models that contain the word in a name, maker or source; with `gone`, only those gone or ending."""
     wanted = (word or "").casefold()
     return {
         name: facts
         for name, facts in settings.models.items()
-        if wanted in f"{name} {facts.maker or ''}".casefold() and not (gone and state_of(facts, day) == "current")
+        if wanted in " ".join([name, facts.maker or "", facts.source or "", *facts.paper_names]).casefold()
+        and not (gone and state_of(facts, day) == "current")
     }
 
 
@@ -137,7 +139,7 @@ def models_table(rows: Mapping[str, ModelFacts], settings: Settings, day: date) 
         notes += [f"price of {', '.join(names)}: {source}" for source, names in sources.items()]
     else:
         notes.append("`--find WORD` also shows the sources of the prices")
-    return simple_table(f"{len(rows)} models, as of {day}", HEADS, cells, notes, prose=["successor"])
+    return simple_table(f"{plural(len(rows), 'model')}, as of {day}", HEADS, cells, notes, prose=["successor"])
 
 
 def models_body(rows: Mapping[str, ModelFacts], settings: Settings, day: date) -> list[dict[str, Any]]:
