@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from .asks import Unreadable
+from .asks import Unreadable, object_schema
 from .data_rows import Problems
 from .schema import M, StrictModel, known_keys, read_toml
 
@@ -225,6 +225,23 @@ def _describe(field: ReplyField) -> str:
         f", a whole number from {scale.low:g} to {scale.high:g}: {scale.low:g} means {scale.low_means}; "
         f"{scale.high:g} means {scale.high_means}."
     )
+
+
+def fields_schema(fields: Mapping[str, ReplyField]) -> dict[str, Any]:
+    """Return the JSON schema of a reply of the declared form."""
+    return object_schema({name: _schema(field) for name, field in fields.items()})
+
+
+def _schema(field: ReplyField) -> dict[str, Any]:
+    if field.kind == "group":
+        return fields_schema(field.fields)
+    if field.kind == "list":
+        return {"type": "array", "items": _schema(field.of or ReplyField(kind="text"))}
+    if field.kind == "scale" and field.whole:
+        return {"type": "integer", "enum": list(range(int(field.low), int(field.high) + 1))}
+    if field.kind == "choice" and field.among:
+        return {"type": "string", "enum": list(field.among)}
+    return {"type": {"yesno": "boolean", "scale": "number"}.get(field.kind, "string")}
 
 
 def example_reply(fields: Mapping[str, ReplyField]) -> dict[str, Any]:

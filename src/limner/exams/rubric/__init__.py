@@ -17,7 +17,7 @@ from ...core.errors import StoreError
 from ...core.exam import Exam
 from .checks import read_definition
 from .criteria import RubricQuestion, question_sheet
-from .data import read_questions
+from .data import read_questions, read_results
 from .protocol import RubricExam
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ def load_declared(path: Path) -> Kind[Any]:
         return read_questions(data, name, definition.with_columns(columns), path)
 
     def read_released(results: Path) -> Iterator[ImportedReply]:
-        from .results import read_results
-
         return read_results(results, definition)
 
     def there(name: str) -> Path | None:

@@ -313,7 +313,7 @@ class ResultColumn(StrictModel):
 
 
 class ResultPlan(StrictModel):
-    """The files that a release's scorer writes, which ``limner import`` reads; see `limner.exams.rubric.results`.
+    """The files that a release's scorer writes, which ``limner import`` reads; see `limner.exams.rubric.data`.
 
     Attributes:
         files: Patterns of the files; `levels` and `id` are as for the data.

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...core.asks import Unreadable, list_schema, object_schema, text_in
+from ...core.asks import Unreadable, text_in
 from ...core.json_text import ReplyReader, check_length, loads
 from ...core.marks import Mark
-from ...core.vocabulary import ReplyField, describe_fields, example_reply, read_reply
+from ...core.vocabulary import ReplyField, describe_fields, example_reply, fields_schema, read_reply
 from .criteria import RubricCriterion
 from .definition import AskPlan, ReleasedForm
 
@@ -24,7 +24,7 @@ WORDING = """Reply with one JSON object and nothing else, of this form:
 def reply_fields(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> dict[str, ReplyField]:
     """Return the fields of a reply about these criteria: a list for each family of a question's own, and values."""
     fields: dict[str, ReplyField] = {}
-    for key, family in _byanswer_key(ask, criteria).items():
+    for key, family in _by_key(ask, criteria).items():
         value = _value_field(family)
         if ask.reasons:
             words = ReplyField(kind="text", required=False)
@@ -41,15 +41,7 @@ def reply_schema(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> dict[str,
     """Return the JSON schema of a reply; None for a list of zeros and ones."""
     if ask.reply == "list":
         return None
-    shapes: dict[str, Any] = {}
-    for key, family in _byanswer_key(ask, criteria).items():
-        value = _value_schema(family)
-        entry = {answer_key(ask, "reason"): {"type": "string"}, answer_key(ask, "value"): value}
-        if _is_list(ask, family):
-            shapes[key] = list_schema(entry) if ask.reasons else {"type": "array", "items": value}
-        else:
-            shapes[key] = object_schema(entry) if ask.reasons else value
-    return object_schema(shapes)
+    return fields_schema(reply_fields(ask, criteria))
 
 
 def reply_words(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> str:
@@ -88,7 +80,7 @@ def _read_own(ask: AskPlan, criteria: Sequence[RubricCriterion], text: str) -> l
         return [Mark(each.criterion.id, flag) for each, flag in zip(criteria, flags, strict=True)]
     body, marks = loads(text), list[Mark]()
     values = read_reply(reply_fields(ask, criteria), body)
-    for key, family in _byanswer_key(ask, criteria).items():
+    for key, family in _by_key(ask, criteria).items():
         listed = _is_list(ask, family)
         entries, raw = (values[key], body[key]) if listed else ([values[key]], [body[key]])
         for each, entry, written in zip(family, entries, raw, strict=True):  # type: ignore[call-overload]
@@ -97,7 +89,7 @@ def _read_own(ask: AskPlan, criteria: Sequence[RubricCriterion], text: str) -> l
     return marks
 
 
-def _byanswer_key(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> dict[str, list[RubricCriterion]]:
+def _by_key(ask: AskPlan, criteria: Sequence[RubricCriterion]) -> dict[str, list[RubricCriterion]]:
     """Return the criteria by their key in the reply, in order."""
     by_key: dict[str, list[RubricCriterion]] = {}
     for each in criteria:
@@ -114,22 +106,11 @@ def _is_list(ask: AskPlan, family: Sequence[RubricCriterion]) -> bool:
     return bool(family[0].family.column) and not ask.each
 
 
-def _words(family: Sequence[RubricCriterion]) -> tuple[str, ...]:
-    return max((each.words for each in family), key=len)
-
-
 def _value_field(family: Sequence[RubricCriterion]) -> ReplyField:
-    if words := _words(family):
+    if words := max((each.words for each in family), key=len):
         return ReplyField(kind="choice", among=words)
     criterion = family[0].criterion
     return ReplyField(kind="scale", low=criterion.low, high=criterion.top)
-
-
-def _value_schema(family: Sequence[RubricCriterion]) -> dict[str, Any]:
-    if words := _words(family):
-        return {"type": "string", "enum": list(words)}
-    criterion = family[0].criterion
-    return {"type": "integer", "enum": list(range(criterion.low, criterion.top + 1))}
 
 
 def _describe(ask: AskPlan, first: RubricCriterion, count: int) -> str:
