@@ -215,6 +215,16 @@ def test_mistakes_in_definition_have_their_line(tmp_path: Path, body: str, line:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(("test", "expected"), [("below = 2", 75), ("at_most = 1", 75), ("range = [0, 1]", 75)])
+def test_gate_by_a_criterion_that_the_question_lacks_stays_open(tmp_path: Path, test: str, expected: float) -> None:
+    look = SCALE.format(name="look", low=1, high=5) + 'when = { field = "photo?", required = true }\n'
+    gate = score("s", "gate", '"points"', f"when = {{ score = 'look', {test} }}\nto = 0.1")
+    kind = opened(tmp_path, YES + look + gate, TWO_NAMES)
+    assert marked(kind, question(points=list("abcd")), points="1110") == {"s": expected}
+    edit = question(points=list("abcd"), photo="a.png")
+    assert marked(kind, edit, points="1110", look=1) == {"s": pytest.approx(10)}
+
+
 def test_ask_without_template_or_family_is_refused(tmp_path: Path) -> None:
     ask = ASK.format(names='"pints"').replace('prompt = "mark"', 'prompt = "marx"')
     with pytest.raises(

@@ -38,8 +38,10 @@ class Condition(ValueTest):
     field: str = Field(min_length=1, validation_alias=AliasChoices("field", "score"))
 
     def holds(self, values: Mapping[str, Any]) -> bool:
-        """Return whether the value passes the test; a missing value is an empty text."""
+        """Return whether the value passes the test; a missing one is an empty text, and of no size."""
         value = find_value(values, self.field)
+        if value is None and {self.at_least, self.at_most, self.below, self.range} != {None}:
+            return False
         return self.why_not("" if value is None else value) is None
 
 
