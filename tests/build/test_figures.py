@@ -86,7 +86,7 @@ def test_invalid_drafts_are_refused(path: str, value: Any, message: str) -> None
 
 
 def test_duplicate_atom_is_refused() -> None:
-    with pytest.raises(Unreadable, match="v3 stands there twice"):
+    with pytest.raises(Unreadable, match="v3 occurs twice"):
         read_draft(changed("visual", [*DRAFT["visual"], DRAFT["visual"][0]]), PROMPT, "single")
 
 
@@ -103,7 +103,7 @@ def test_doubts_are_listed_for_reviewers() -> None:
     messages = doubts(draft, PROMPT, [*LINES, {**LINES[0], "text": "Cytoplasm"}])
     assert "t2: OCR has not read 'Ribosome'" in messages
     assert "no text atom has the line 'Cytoplasm'" in messages
-    assert "r2: its source 'chloroplasts' is no visual or text atom" in messages
+    assert "r2: its source 'chloroplasts' is not a visual or text atom" in messages
     assert not any(one.startswith("t1") for one in messages)
 
 
@@ -129,7 +129,7 @@ def test_both_prompts_must_give_same_split() -> None:
     assert split_faults(body(structured_prompt=asks)) == ["t2: the structured prompt asks for 'Ribosome'"]
     assert split_faults(body(panel_type="multi")) == ["panel_type is multi, but panel_count is 1"]
     assert split_faults(body(evidence=[*whole, {"atom": "x9", "free": "", "structured": ""}])) == [
-        "evidence for x9, which is no atom"
+        "evidence for x9, which is not an atom"
     ]
 
 

@@ -136,7 +136,7 @@ def test_lines_are_parsed_despite_surrounding_text() -> None:
         ("**PROMPT**: A map of x.\n" * 3, "there are 3 lines"),
         ("**PROMPT**: Explain tides.\n**CONCEPT**: tides", "names no visual form"),
         (f"**PROMPT**: A map {'very ' * 80}far.\n**CONCEPT**: maps", "words; at most 80"),
-        ("**PROMPT**: A map.\n**CONCEPT**: m\n**PROMPT**: a MAP\n**CONCEPT**: m", "stands there twice"),
+        ("**PROMPT**: A map.\n**CONCEPT**: m\n**PROMPT**: a MAP\n**CONCEPT**: m", "occurs twice"),
     ],
 )
 def test_errors_are_reported(reply: str, message: str) -> None:
@@ -199,7 +199,7 @@ def test_custom_country_table_is_used(tmp_path: Path) -> None:
     [
         ("code,name\nA,B\n", "no column continent"),
         ("code,name,continent\nA,,Asia\n", "must all be there"),
-        ("code,name,continent\nA,B,Asia\nA,C,Asia\n", "A stands there twice"),
+        ("code,name,continent\nA,B,Asia\nA,C,Asia\n", "A occurs twice"),
     ],
 )
 def test_table_errors_are_reported_with_line(tmp_path: Path, text: str, message: str) -> None:

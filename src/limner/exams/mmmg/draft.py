@@ -85,7 +85,7 @@ def check_graph(
         try:
             for link in read_dependency(text, names):
                 if link in links:
-                    faults.append(DraftFault("repeated", f"{link} stands there twice"))
+                    faults.append(DraftFault("repeated", f"{link} occurs twice"))
                 links.setdefault(link, why)
         except UnreadDependency as error:
             faults.append(error.fault)
@@ -128,7 +128,7 @@ def read_dependency(text: str, names: Sequence[str]) -> list[Link]:
     ends = _ends(parts, declared)
     if ends is None:
         lost = [part for part in parts if _end(part, declared) is None]
-        raise UnreadDependency("undeclared", f"{', '.join(map(repr, lost))} in {text!r} is no declared element")
+        raise UnreadDependency("undeclared", f"{', '.join(map(repr, lost))} in {text!r} is not a declared element")
     if len(ends) < 2:
         raise UnreadDependency("arity", f"{text!r} has one entity; it takes two")
     pairs = list(pairwise(ends)) if relation == CHAINED else [(ends[0], end) for end in ends[1:]]
@@ -163,7 +163,7 @@ def _elements(names: Sequence[str]) -> Iterator[DraftFault]:
         if not name:
             yield DraftFault("empty", "an element has no name")
         elif times > 1:
-            yield DraftFault("repeated", f"the element {name!r} stands there {times} times")
+            yield DraftFault("repeated", f"the element {name!r} occurs {times} times")
 
 
 def _why_misread(link: Link, names: Sequence[str]) -> str | None:
@@ -200,7 +200,7 @@ def _read_item_shape(draft: Mapping[str, Any]) -> tuple[Explained, Explained, st
     for what, name in (("elements", "name"), ("dependencies", "says")):
         rows = draft.get(what)
         if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-            raise Unreadable(f'"Visual Components" is missing, or "{what}" is no list of objects')
+            raise Unreadable(f'"Visual Components" is missing, or "{what}" is not a list of objects')
         both.append([(str(row.get(name) or "").strip(), str(row.get("why") or "").strip()) for row in rows])
     return both[0], both[1], str(draft.get("definitions") or "").strip()
 

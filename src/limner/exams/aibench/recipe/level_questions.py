@@ -202,13 +202,13 @@ def _topology(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator[
     for letter, option in draft.options.items():
         id = named.get(fold_text(option))
         if id is None:
-            yield f'option {letter}, "{option}", is no node of the graph'
+            yield f'option {letter}, "{option}", is not a node of the graph'
         elif letter == draft.correct_option and id not in right:
             yield f'"{option}" is not {draft.about} to {node} in the graph'
         elif letter != draft.correct_option and id in right:
             yield f'option {letter}, "{option}", is right, too'
         elif letter != draft.correct_option and (id == node or id not in graph.near(node) | _around(graph, right)):
-            yield f'option {letter}, "{option}", is no plausible neighbour: same phase, or at most two edges away'
+            yield f'option {letter}, "{option}", is not a plausible neighbour: same phase, or at most two edges away'
 
 
 def _around(graph: LogicGraph, nodes: set[str]) -> set[str]:

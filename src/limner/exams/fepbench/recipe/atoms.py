@@ -54,7 +54,7 @@ def read_draft(reply: Mapping[str, Any], prompt: str, panel_type: str) -> dict[s
             atom = _atom(modality, id, entry)
             key = tuple(normalize_text(str(value)) for name, value in atom.items() if name != "id")
             if key in seen:
-                wrong.append(f"{id} stands there twice")
+                wrong.append(f"{id} occurs twice")
             seen.add(key)
             span = entry.get("evidence")
             if span is not None and not isinstance(span, str):
@@ -132,7 +132,7 @@ def doubts(draft: Mapping[str, Any], prompt: str, lines: Sequence[dict[str, Any]
     for atom in draft["relation"]:
         for end in ("source", "target"):
             if stems(atom[end]) and not stems(atom[end]) & named:
-                messages.append(f"{atom['id']}: its {end} {atom[end]!r} is no visual or text atom")
+                messages.append(f"{atom['id']}: its {end} {atom[end]!r} is not a visual or text atom")
     drawn_text = normalize_text(" ".join(atom["text"] for atom in draft["text"]))
     for line in lines:
         if len(line["text"].strip()) > 2 and normalize_text(line["text"]) not in drawn_text:
@@ -149,7 +149,7 @@ def split_faults(body: Mapping[str, Any]) -> list[str]:
     prompts = {regime: body[f"{regime}_prompt"] for regime in ("free", "structured")}
     evidence = {row["atom"]: row for row in body["evidence"]}
     atoms = [(modality, atom) for modality in MODALITIES for atom in body[modality]]
-    faults = [f"evidence for {id}, which is no atom" for id in evidence.keys() - {atom["id"] for _, atom in atoms}]
+    faults = [f"evidence for {id}, which is not an atom" for id in evidence.keys() - {atom["id"] for _, atom in atoms}]
     for modality, atom in atoms:
         id, spans = atom["id"], evidence.get(atom["id"], {})
         for regime, prompt in prompts.items():

@@ -82,7 +82,7 @@ def read_prompts(reply: str, item: Mapping[str, Any], values: Mapping[str, Any],
         if not names_form(prompt, values["forms"]):
             wrong.append(f"{prompt[:60]!r} names no visual form, such as {', '.join(values['forms'][:4])}")
         if normalize_words(prompt) in seen:
-            wrong.append(f"{prompt[:60]!r} stands there twice")
+            wrong.append(f"{prompt[:60]!r} occurs twice")
         seen.add(normalize_words(prompt))
     if wrong:
         raise Unreadable("; ".join(wrong[:6]))

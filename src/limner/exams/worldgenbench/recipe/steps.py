@@ -62,7 +62,7 @@ def read_regions(file: Path) -> list[Region]:
         if not (code and name and continent):
             raise DataError(f"{', '.join(COLUMNS)} must all be there", file=file, line=number)
         if code in by_code:
-            raise DataError(f"{code} stands there twice", file=file, line=number)
+            raise DataError(f"{code} occurs twice", file=file, line=number)
         also = tuple(part.strip() for part in (row.get("also") or "").split("|") if part.strip())
         by_code[code] = Region(code, name, continent, also)
     return list(by_code.values())
