@@ -35,7 +35,7 @@ class Browser:
             for page in list(context.pages):
                 self.leave(page)
         if kind is None:
-            assert self.complaints == []
+            assert self.complaints == [], self.complaints
 
     def open(
         self,

@@ -224,6 +224,7 @@
       addEventListener("keydown", keys);
       return () => removeEventListener("keydown", keys);
     });
+    const [reference, called] = found ? L.comparedWith(found.question) : [null, "Reference"];
     const listed = [
       [["←", "→"], "previous, next question"],
       [["S"], "swap A and B"],
@@ -232,7 +233,6 @@
       sorts.includes("ocr") && [["T"], "text read by OCR"],
     ].filter(Boolean);
     const drawings = found ? sides.map((side) => drawingOf(found, side)) : [];
-    const [reference, called] = found ? L.comparedWith(found.question) : [null, "Reference"];
     const value = [one.a, one.b];
     const same = drawings[0] && drawings[0] === drawings[1];
     const pane = (n) => {
