@@ -1,6 +1,7 @@
 """Draws the pictures of the declared exams' samples and their keys: ``python -m tools.samples.declared [FOLDER]``.
 
-The drawings are those of the other samples. What an editing question starts from lacks one part of the right result.
+The drawings are those of the other samples. What an editing question starts from lacks one part of the right
+result, and the label of this part.
 """
 
 from __future__ import annotations
@@ -80,11 +81,16 @@ def pictures(exam: str) -> Iterator[tuple[str, bytes]]:
     for path, drawing in WHOLE.get(exam, {}).items():
         yield path, encode(drawing().finish())
     for path, (right, drawing, part) in EDITS.get(exam, {}).items():
-        with damaged(Damage(missing=part)):
-            canvas = drawing()
-        assert canvas.missing == part, (path, canvas.parts)
-        yield path, encode(canvas.finish())
+        yield path, encode(start(drawing, part).finish())
         yield f"{path.rpartition('/')[0]}/{right}", encode(drawing().finish())
+
+
+def start(drawing: Drawing, part: str) -> Canvas:
+    """Return a drawing without one of its parts and without the label of this part, which would give it away."""
+    with damaged(Damage(missing=part, unlabelled=True)):
+        canvas = drawing()
+    assert canvas.missing == part, (part, canvas.parts)
+    return canvas
 
 
 def key_lines(exam: str) -> Iterator[dict[str, Any]]:

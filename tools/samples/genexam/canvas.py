@@ -31,11 +31,13 @@ class Damage:
         texts: Label -> what is written in its place.
         erased: Whether no label is written at all.
         missing: The part that is left out.
+        unlabelled: Whether the label of this part is left out too.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
     erased: bool = False
     missing: str | None = None
+    unlabelled: bool = False
 
 
 _damage: ContextVar[Damage | None] = ContextVar("damage", default=None)
@@ -82,10 +84,10 @@ class Canvas:
         return [text for _, text in self.places if text is not None]
 
     @contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        """Name what is drawn within; it does not reach the sheet where this part is to be missing."""
+    def part(self, name: str, label: bool = False) -> Iterator[None]:
+        """Name what is drawn within, a part or its `label`; what is to be missing does not reach the sheet."""
         self.parts.add(name)
-        if name != self._damage.missing:
+        if name != self._damage.missing or (label and not self._damage.unlabelled):
             yield
             return
         kept = self._image, self._draw, self.shapes

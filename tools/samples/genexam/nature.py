@@ -85,7 +85,8 @@ def water_cycle() -> Canvas:
         for x in (70, 120, 170):
             rise = smooth([(x, 318), (x + 10, 290), (x, 262), (x + 12, 232), (x + 18, 196)])
             sheet.arrow(rise, "#c2571a", 3, head=13)
-    sheet.label((112, 172), "Evaporation", 19)
+    with sheet.part("arrows of evaporation", label=True):
+        sheet.label((112, 172), "Evaporation", 19)
     sheet.label((262, 138), "Condensation", 19)
     sheet.label((410, 168), "Precipitation", 19)
     return sheet

@@ -108,7 +108,8 @@ def market() -> Canvas:
     sheet.label(at(81, 72), "Minimum price", 18, "#a85d12", "lm")
     with sheet.part("double arrow"):
         sheet.arrow([at(22, 86), at(78, 86)], GREEN, 2.4, both=True)
-    sheet.label(at(50, 92), "Surplus", 18, GREEN)
+    with sheet.part("double arrow", label=True):
+        sheet.label(at(50, 92), "Surplus", 18, GREEN)
     return sheet
 
 

@@ -36,8 +36,9 @@ def lunar_eclipse() -> Canvas:
     sheet.label((320, 30), "Total lunar eclipse", 24, "white")
     sheet.label((100, 304), "Sun", 20, "white")
     sheet.label((330, 264), "Earth", 20, "white")
-    sheet.line([(520, 222), (520, 244)], "white", 1.4)
-    sheet.label((520, 258), "Moon", 20, "white")
+    with sheet.part("Moon", label=True):
+        sheet.line([(520, 222), (520, 244)], "white", 1.4)
+        sheet.label((520, 258), "Moon", 20, "white")
     sheet.label((432, 206), "Umbra", 18, "white")
     sheet.label((556, 130), "Penumbra", 18, "white")
     sheet.label((560, 378), "Not to scale", 16, "#cdd6e8")
@@ -221,11 +222,13 @@ def volcano() -> Canvas:
     with sheet.part("magma chamber"):
         sheet.ellipse((330, 406), 120, 42, "#e03131", "#a61e1e", 3)
     sheet.line(smooth([(344, 132), (420, 196), (470, 250), (540, 322)]), "#e8590c", 10)
-    sheet.callout((470, 60), "Ash cloud", (372, 66), 20)
+    with sheet.part("ash cloud", label=True):
+        sheet.callout((470, 60), "Ash cloud", (372, 66), 20)
     sheet.callout((150, 110), "Crater", (316, 130), 20, anchor="rm")
     sheet.callout((556, 200), "Lava flow", (470, 248), 20, anchor="ms")
     sheet.callout((170, 236), "Vent", (322, 280), 20, anchor="rm")
-    sheet.label((330, 406), "Magma chamber", 20, "white")
+    with sheet.part("magma chamber", label=True):
+        sheet.label((330, 406), "Magma chamber", 20, "white")
     sheet.label((150, 30), "Stratovolcano", 24)
     return sheet
 
