@@ -13,6 +13,7 @@ DATA_ERRORS = (IntegrityError, DataError)
 RUN_AGAIN = "run the same command again; what is stored is kept"
 DISK_FULL = ("disk is full", "no space left", "disk full", "quota")
 DAMAGED = ("malformed", "not a database", "invalid page", "could not read block", "missing chunk", "corrupt")
+READ_ONLY_REMEDY = "it is read-only here: copy it to a writable folder"
 READ_ONLY = ("readonly database", "read-only", "permission denied for")
 TABLES_MISSING = ("no such table", "does not exist")
 IO_ERROR = "disk i/o error"
@@ -34,7 +35,7 @@ def advice(complaint: str, url: str, file: Path | None = None) -> str:
             f"its database is damaged: `limner verify --store {url}` shows where. Restore a backup, or recover what "
             "is readable with `sqlite3 limner.db .recover`",
         ),
-        (READ_ONLY, "it is read-only here: copy it to a writable folder"),
+        (READ_ONLY, READ_ONLY_REMEDY),
         ((IO_ERROR,), f"its disk cannot be read or written: fix that, then {RUN_AGAIN}"),
         (LOCKED, f"another process locked it for too long: wait for that process, then {RUN_AGAIN}"),
         (CONNECTION_LOST, f"the connection to its database was lost: when the server is back, {RUN_AGAIN}"),
@@ -61,9 +62,13 @@ def unwritable_message(place: str, error: OSError) -> str:
     """Return the message for an image that cannot be written."""
     if error.errno == errno.ENOENT:
         return f"the image folder {place} was deleted or moved while in use; put it back, then {RUN_AGAIN}"
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    what = f"; its disk is full: free some space, then {RUN_AGAIN}" if full else f"; fix that, then {RUN_AGAIN}"
-    return f"an image cannot be written to {place}: {error}{what}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        remedy = f"its disk is full: free some space, then {RUN_AGAIN}"
+    elif error.errno == errno.EROFS:
+        remedy = READ_ONLY_REMEDY
+    else:
+        remedy = f"fix that, then {RUN_AGAIN}"
+    return f"an image cannot be written to {place}: {error}; {remedy}"
 
 
 def no_room_message(place: str, free: int, needed: int) -> str:
