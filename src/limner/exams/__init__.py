@@ -25,6 +25,8 @@ from ..core.schema import read_model, read_toml
 from .data_source import COLUMNS, DataSource, downloaded_data, how_to_get
 
 SAMPLE = "sample/"
+PAPER = "paper"
+"""The prefix of the names of presets with the paper's settings."""
 SHIPPED = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
 """The exams that Limner ships; the first is used in examples."""
 
@@ -131,6 +133,11 @@ class Kind(Generic[R]):
     def all_presets(self) -> Mapping[str, Mapping[str, Any]]:
         """The settings of all presets, by name; read once."""
         return read_toml(self.presets) if isinstance(self.presets, Path) else self.presets or {}
+
+    @property
+    def paper_presets(self) -> list[Mapping[str, Any]]:
+        """The presets with the paper's settings."""
+        return [preset for name, preset in self.all_presets.items() if name.startswith(PAPER)]
 
     @cached_property
     def data_source(self) -> DataSource | None:

@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core.evaluator import Evaluator, label, row_name, without_options
-from ..exams import Kind, preset_painter_args
+from ..core.evaluator import Evaluator, without_options
+from ..exams import PAPER, Kind, preset_painter_args
 from ..exams.released import RELEASE, is_shipped, release_of
 from ..painters.diffusers.options import ALIASES
 from .entries import Group
 
-PAPER = "paper"
-"""The prefix of the names of presets with the paper's settings."""
 IMPORTED = "imported"
 ELSEWHERE = ("folder", "import")
 """The prefixes of specs whose seed, size and sampler are unknown."""
@@ -37,7 +35,7 @@ def deviations(kind: Kind[Any], group: Group, reading: str, questions: int | Non
 
 def of_marks(kind: Kind[Any], evaluator: Evaluator, reading: str) -> list[str]:
     """Return the differences in judge, reading, variant, options, arguments and wording."""
-    paper = _paper(kind)
+    paper = kind.paper_presets
     same = [preset for preset in paper if preset.get("judge") == evaluator.judge] or paper
     differences = min((_marked(preset, evaluator, reading) for preset in same), key=len, default=[])
     return differences + _wording(kind, evaluator)
@@ -45,7 +43,7 @@ def of_marks(kind: Kind[Any], evaluator: Evaluator, reading: str) -> list[str]:
 
 def of_drawings(kind: Kind[Any], groups: Sequence[Group]) -> list[str]:
     """Return the differences in seed, sampler and size of some painters' drawings, if the paper states these."""
-    paper = _paper(kind)
+    paper = kind.paper_presets
     differences = (
         min((_drawn(preset, group) for preset in _fitting(paper, group)), key=len, default=[]) for group in groups
     )
@@ -59,10 +57,6 @@ def of_number(count: int, paper: int | None, what: str = "question") -> list[str
     return [f"{count} {what}{'' if count == 1 else 's'} where the paper has {paper}"]
 
 
-def _paper(kind: Kind[Any]) -> list[Preset]:
-    return [preset for name, preset in kind.all_presets.items() if name.startswith(PAPER)]
-
-
 def _fitting(paper: Sequence[Preset], group: Group) -> Sequence[Preset]:
     """Return the presets that set a sampler if the user can choose one, else all presets."""
     sampled = [preset for preset in paper if preset.get("painter_args")]
@@ -72,22 +66,6 @@ def _fitting(paper: Sequence[Preset], group: Group) -> Sequence[Preset]:
 def drawn_elsewhere(group: Group) -> bool:
     """Return whether a group's drawings were imported or are finished pictures of a folder."""
     return group.entries[0].drawing.origin == "import" or _starts(group, ELSEWHERE)
-
-
-def row_names(kind: Kind[Any], groups: Sequence[Group]) -> dict[str, str]:
-    """Return the groups' names without options that the paper's presets set, by full name; no two become equal."""
-    short = {group.name: row_name(_without_preset(kind, group), group.strategy) for group in groups}
-    counts = Counter(short.values())
-    return {name: word if counts[word] == 1 else name for name, word in short.items()}
-
-
-def _without_preset(kind: Kind[Any], group: Group) -> str:
-    drawing, rest = group.entries[0].drawing, []
-    for preset in _paper(kind):
-        usual = preset_painter_args(preset, drawing.painter, drawing.spec) | preset.get("draw_options", {})
-        usual = {ALIASES.get(name, name): value for name, value in usual.items()}
-        rest.append({k: v for k, v in drawing.options.items() if (ALIASES.get(k, k), v) not in usual.items()})
-    return label(drawing.painter, min(rest, key=len, default=drawing.options))
 
 
 def _starts(group: Group, words: Sequence[str]) -> bool:

@@ -13,15 +13,16 @@ from pydantic_core import from_json, to_json
 
 from ..core.asks import Reply
 from ..core.errors import UsageError
-from ..core.evaluator import CONTROL_PREFIX, Evaluated, Evaluator, EvaluatorFilter, label_evaluators, row_name
+from ..core.evaluator import CONTROL_PREFIX, Evaluated, Evaluator, EvaluatorFilter, label, label_evaluators, row_name
 from ..core.evidence import OCR
 from ..core.exam import Question
 from ..core.marks import Mark
 from ..core.protocol import Protocol, Reading, Row
 from ..evidence.probe import BackendChoice
-from ..exams import Kind, kind, marks_reader_id
+from ..exams import Kind, kind, marks_reader_id, preset_painter_args
 from ..exams.released import wording_names
 from ..judges.screening.screen import Flags, screen_drawings
+from ..painters.diffusers.options import ALIASES
 from ..store import Store
 from ..store.markings import (
     MIN_MARKINGS_KEPT,
@@ -91,7 +92,9 @@ class Group(Evaluated):
     """All drawings of one painter under one evaluator.
 
     Attributes:
+        painter: The painter's name with its options.
         absent: The questions of the exam, or of the selection, that the painter has not tried.
+        shown: The painter's name in tables, if it is shorter; see `shown_painters`.
     """
 
     painter: str
@@ -99,11 +102,12 @@ class Group(Evaluated):
     evaluator: Evaluator
     entries: tuple[Entry, ...]
     absent: tuple[Question[Any], ...] = ()
+    shown: str = ""
 
     @property
     def name(self) -> str:
         """The painter's row in tables."""
-        return row_name(self.painter, self.strategy)
+        return row_name(self.shown or self.painter, self.strategy)
 
     @property
     def spec(self) -> str:
@@ -156,6 +160,36 @@ def without_unmarked(failures: Mapping[str, int]) -> dict[str, int]:
 def sorted_entries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """Return the entries sorted by question, seed and repeat."""
     return tuple(sorted(entries, key=lambda e: (e.question.id, e.drawing.seed, e.marking.repeat if e.marking else 0)))
+
+
+def shown_painters(kind: Kind[Any], drawings: Iterable[Drawing]) -> dict[tuple[str, str], str]:
+    """Return the painters' names in tables, by label and strategy: without options that the paper's presets set.
+
+    Rows that would have the same name show the options that differ, too.
+    """
+    rows = {(drawing.label, drawing.strategy): drawing for drawing in drawings}
+    own = {row: _own_options(kind, drawing) for row, drawing in rows.items()}
+    same: dict[tuple[str, str], list[Drawing]] = {}
+    for row, drawing in rows.items():
+        same.setdefault((label(drawing.painter, own[row]), row[1]), []).append(drawing)
+    shown = {}
+    for (_, strategy), rivals in same.items():
+        for drawing in rivals:
+            kept = own[drawing.label, strategy]
+            differing = {k: v for k, v in drawing.options.items() if any(r.options.get(k) != v for r in rivals)}
+            shown[drawing.label, strategy] = label(drawing.painter, {**differing, **kept})
+    counts = Counter((name, strategy) for (_, strategy), name in shown.items())
+    return {row: name if counts[name, row[1]] == 1 else row[0] for row, name in shown.items()}
+
+
+def _own_options(kind: Kind[Any], drawing: Drawing) -> Mapping[str, Any]:
+    """Return a drawing's options without those that the nearest of the paper's presets sets."""
+    rest = []
+    for preset in kind.paper_presets:
+        usual = preset_painter_args(preset, drawing.painter, drawing.spec) | preset.get("draw_options", {})
+        usual = {ALIASES.get(name, name): value for name, value in usual.items()}
+        rest.append({k: v for k, v in drawing.options.items() if (ALIASES.get(k, k), v) not in usual.items()})
+    return min(rest, key=len, default=drawing.options)
 
 
 def evaluators_of(store: Store, exam: str) -> list[Evaluator]:
@@ -215,7 +249,9 @@ def load_groups(
     newest = {question.id: question for question in questions.values()}
     wanted = frozenset(painters)
     slots: dict[tuple[str, str], dict[tuple[str, int], Drawing]] = {}
-    unsorted = load_drawings(store, exam, ordered=False, brief=brief)
+    unsorted = list(load_drawings(store, exam, ordered=False, brief=brief))
+    # Of all painters: a name must not depend on which of them are wanted.
+    shown = shown_painters(exam_kind, unsorted)
     for drawing in sorted(unsorted, key=attrgetter("created", "id")):
         if (not wanted or {drawing.painter, drawing.label} & wanted) and drawing.question_hash in questions:
             # A later version of a question takes the place of an earlier one.
@@ -247,7 +283,7 @@ def load_groups(
             elif not met and (statuses <= {NOT_APPLICABLE} or "done" in statuses):
                 continue
             entries = [entry for drawing in row for entry in marked.get(drawing.id) or [make.unmarked(drawing)]]
-            groups.append(Group(painter, strategy, evaluator, tuple(entries), absent))
+            groups.append(Group(painter, strategy, evaluator, tuple(entries), absent, shown[painter, strategy]))
             alone = False
     return sorted(groups, key=lambda group: (group.evaluator.order, group.painter, group.strategy))
 

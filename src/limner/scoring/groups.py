@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..core.evaluator import (
     WrongDrawings,
     group_by_evaluator,
     name_and_spec,
+    row_name,
 )
 from ..core.exam import Selection
 from ..core.protocol import Protocol, Score, parse_reading
@@ -133,7 +135,8 @@ def check_without(names: Sequence[str], names_there: Set[str]) -> None:
 
 
 def _called(group: Group) -> set[str]:
-    return {group.painter, group.name, *(entry.drawing.painter for entry in group.entries[:1])}
+    names = {(name, row_name(name, group.strategy)) for name in (group.painter, group.shown or group.painter)}
+    return {*chain(*names), *(entry.drawing.painter for entry in group.entries[:1])}
 
 
 def checked_on(word: str) -> On:

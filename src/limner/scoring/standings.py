@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core.errors import UsageError
-from ..core.evaluator import Evaluated, Evaluator, row_name
+from ..core.evaluator import Evaluated, Evaluator
 from ..core.evidence import count_backends
 from ..core.marks import count_divided
 from ..core.protocol import Protocol, Reading, Score
@@ -23,8 +23,8 @@ from .stats.types import Plain
 SORTS = ("name", "coverage", "cost")
 """The sort keys of rows other than scores."""
 HEAD = (
-    "exam", "reading", "painter", "strategy", "judge", "evaluator", "setup", "place", "control", "on", "expected",
-    "undrawn", "coverage", "failures",
+    "exam", "reading", "painter", "strategy", "name", "judge", "evaluator", "setup", "place", "control", "on",
+    "expected", "undrawn", "coverage", "failures",
 )  # fmt: skip
 """The fields of a standing's JSON before its numbers."""
 TAIL = ("cost", "analyses", "remarks", "evidence", "flagged", "flagged_ids", "screened", "unscreened")
@@ -81,6 +81,7 @@ class Standing(Evaluated):
     reading: Reading
     painter: str
     strategy: str
+    name: str
     evaluator: Evaluator
     all: Numbers
     common: Numbers | None
@@ -103,11 +104,6 @@ class Standing(Evaluated):
     screened: int = 0
     unscreened: int = 0
     corrected: Plain | None = None
-
-    @property
-    def name(self) -> str:
-        """The painter's row in tables."""
-        return row_name(self.painter, self.strategy)
 
     @property
     def n(self) -> int:
@@ -254,6 +250,7 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         reading=reading,
         painter=group.painter,
         strategy=group.strategy,
+        name=group.name,
         evaluator=group.evaluator,
         all=whole,
         common=shared,

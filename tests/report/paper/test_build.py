@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from limner import api
 from limner.core.errors import UsageError
 from limner.report.paper import TableChoice, build, find
 from limner.report.plots.source import PlotChoice, load_source
+from limner.report.site.inventory import Inventory
 from limner.report.tables.model import MISSING, Table, TableRow
 from limner.store import Store, schema
 from limner.store.ratings import CERTIFICATE, save_certificate
@@ -295,6 +297,14 @@ def test_row_shows_settings_and_its_name_omits_those_of_the_preset(store: Store)
     assert len(rows) == 2
     source = load_source("fepbench", PlotChoice(store=store))
     assert set(source.names) == set(rows)
+    assert {row.name for row in api.scores("fepbench", store=store)} == set(rows)
+    assert {row.name for row in api.scores("fepbench", store=store, painters=[one])} == {f"{one}?tile=3"}
+    (comparison,) = api.compare("fepbench", store=store)
+    assert {place.name for place in comparison.places} == set(rows)
+    assert {comparison.pairs[0].first, comparison.pairs[0].second} == set(rows)
+    (left,) = api.scores("fepbench", store=store, without=[f"{one}?tile=3"])
+    assert left.name == other
+    assert {row.name for row in Inventory(store, "fepbench").painters} == set(rows)
 
 
 def test_row_keeps_its_whole_name_where_the_short_one_is_taken(store: Store) -> None:
@@ -307,3 +317,19 @@ def test_row_keeps_its_whole_name_where_the_short_one_is_taken(store: Store) -> 
     )
     labels = {line.label for line in own(build(find("fepbench:table2"), store))}
     assert labels == {one, f"{one}?num_inference_steps=50"}
+
+
+def test_rows_of_two_presets_show_the_options_that_differ(store: Store) -> None:
+    synthetic.fill(store, "fepbench", painters=2, questions=4)
+    drawings = schema.drawings
+    one, other = PAINTERS[:2]
+    plain: dict[str, Any] = {"regime": "both", "tile": 3}
+    drawn = ((one, plain), (other, plain | {"num_inference_steps": 50, "guidance_scale": 5.0}))
+    changes = [
+        sa.update(drawings).where(drawings.c.painter == name).values(painter=one, options=options)
+        for name, options in drawn
+    ]
+    store.write(lambda connection: [connection.execute(change) for change in changes])
+    names = {row.name for row in api.scores("fepbench", store=store)}
+    assert names == {f"{one}?tile=3", f"{one}?guidance_scale=5.0&num_inference_steps=50&tile=3"}
+    assert {line.label for line in own(build(find("fepbench:table2"), store))} == names

@@ -39,7 +39,7 @@ def standing(painter: str = "mine", value: float | None = 50.0, n: int = 5, **fi
     setup = fields.pop("setup", SETUP)
     more = {name: fields.pop(name) for name in ("bounds", "decided") if name in fields}
     plain: dict[str, Any] = {
-        "exam": "exam", "reading": "careful", "painter": painter, "strategy": "direct",
+        "exam": "exam", "reading": "careful", "painter": painter, "strategy": "direct", "name": painter,
         "evaluator": Evaluator(repr(setup), setup, str(setup["judge"])), "all": numbers(n, value, **more),
         "common": None, "pessimistic": Numbers(), "compared": beside(setup, painters=("a",), questions=n),
         "expected": 5, "coverage": 1.0, "cost": 0.0,

@@ -210,7 +210,7 @@ def _title(layout: Layout, own: PainterResult | None) -> str:
     if own.group.control and layout.only is None:
         return CONTROLS
     if layout.by_painter:
-        return own.group.painter
+        return own.group.shown or own.group.painter
     return OTHERS if layout.groups else ""
 
 

@@ -22,7 +22,7 @@ from ...exams import each, paper
 from ...painters.diffusers.options import ALIASES
 from ...scoring import Comparable, Group, Standing, comparable, comparables, standings
 from ...scoring.compare.everyone import call_seconds
-from ...scoring.deviations import drawn_elsewhere, row_names
+from ...scoring.deviations import drawn_elsewhere
 from ...scoring.groups import checked_on, find_groups
 from ...store import Store
 from ...store.records import load_exam
@@ -197,7 +197,7 @@ def load_holdings(
         sides = [comparable(groups, protocol, chosen)] if groups else []
     else:
         sides = comparables(groups, protocol, chosen)
-    known_settings, own, names = settings.load(), [], row_names(exams.kind(kind), groups)
+    known_settings, own = settings.load(), []
     for side in sides:
         for group in sorted(side.everyone, key=lambda group: (group.painter, group.strategy, group.evaluator.name)):
             ids = {entry.question.id for entry in side.basis(group)}
@@ -209,9 +209,7 @@ def load_holdings(
                 for part, some in parts.items()
                 if rows == "painters"
             }
-            own.append(
-                PainterResult(names[group.name], group, facts_of(group.painter, group.spec, known_settings), numbers)
-            )
+            own.append(PainterResult(group.name, group, facts_of(group.painter, group.spec, known_settings), numbers))
     took = call_seconds(store, groups) if rows == "judges" else {}
     return replace(held, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
 

@@ -13,7 +13,6 @@ from ...core.plot_data import Grid, Quantity, least_to_most, score_with_scale
 from ...scoring import Comparable, comparable
 from ...scoring.compare import AgreementNumber
 from ...scoring.compare import judges as compare_judges
-from ...scoring.deviations import row_names
 from ...scoring.groups import checked_on
 from ..paper.holdings import published_score
 from . import style as st
@@ -271,10 +270,9 @@ def by_judge(exam: str, choice: PlotChoice) -> Grid:
     specs = {group.name: (group.painter, group.spec) for group in field.groups if group.strategy == "direct"}
     printed = {name: published_score(kind.name, score.name, *specs[name]) for name in names if name in specs}
     known_figures = {name: figure for name, figure in printed.items() if figure is not None}
-    short = row_names(kind, field.groups)
     return Grid(
-        tuple(short[name] for name in names), tuple(judges), rows, score_with_scale(score), score.top, caption,
-        frozenset(short[name] for name in controls),
+        tuple(names), tuple(judges), rows, score_with_scale(score), score.top, caption,
+        controls,
         published=tuple(known_figures[name][0] if name in known_figures else None for name in names),
         printed=" / ".join(sorted({judge for _, judge in known_figures.values()})),
     )  # fmt: skip

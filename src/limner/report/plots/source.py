@@ -19,7 +19,6 @@ from ...core.protocol import Score
 from ...exams import each
 from ...scoring import MET, Comparable, Cut, Group, comparables
 from ...scoring.comparable import within
-from ...scoring.deviations import row_names
 from ...scoring.groups import checked_on, find_groups
 from ...scoring.numbers import ends
 from ...scoring.stats import interval
@@ -208,11 +207,10 @@ def load_source(exam: str, choice: PlotChoice) -> StoreSource:
     score = main_score(field, choice.score)
     field = _ordered(field, score)
     name = exams.resolve(exam).name if exam.endswith(".toml") else exam
-    shown = row_names(kind, field.groups)
-    controls = frozenset(shown[group.name] for group in field.groups if group.control)
+    controls = frozenset(group.name for group in field.groups if group.control)
     rows = tuple(tuple(entry.row for entry in entries) for entries in field.inside)
     caption = _caption(name, field, choice.reading)
-    painters, protocol = tuple(shown[group.name] for group in field.groups), field.protocol
+    painters, protocol = tuple(field.names), field.protocol
     return StoreSource(name, score, painters, controls, caption, protocol, rows, kind.name, field, choice)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from ... import exams
 from ...core.errors import LimnerError
 from ...core.redaction import without_keys
-from ...scoring.deviations import deviations, row_names
+from ...scoring.deviations import deviations
 from ...store import Store
 from ...store.store import hide_password
 from ..paper import build
@@ -280,12 +280,11 @@ def differences(checklist: Checklist) -> dict[str, list[str]]:
     kind = exams.kind(checklist.asked.kind)
     questions = next((item.wants.layout.paper.questions for item in checklist.items if item.wants.layout), None)
     listed: dict[str, list[str]] = {}
-    names = row_names(kind, checklist.groups)
     for step in checklist.steps:
         for group in checklist.groups_of(step):
             differing = [*_replacements(checklist, step), *deviations(kind, group, checklist.reading, questions)]
             differing += [step.step.row.note] if step.step.row.note else []
-            name = names[group.name]
+            name = group.name
             name += f" · {group.evaluator.name}" if len(checklist.evaluators) > 1 else ""
             paper = "" if step.step.row.own else f" (the paper's {step.step.row.name})"
             listed.setdefault(name + paper, []).extend(

@@ -13,7 +13,7 @@ from ...core.exam import Question
 from ...core.marks import Criterion
 from ...core.protocol import Reading
 from ...scoring import On, Standing
-from ...scoring.entries import open_kind
+from ...scoring.entries import open_kind, shown_painters
 from ...scoring.numbers import criteria_of
 from ...store import Store
 from ...store.records import Drawing, load_drawings, load_drawings_in_order, load_exam, load_questions
@@ -66,7 +66,7 @@ class DrawingSlot:
 
 @dataclass
 class PainterRow:
-    """A row of tables: a painter with its options and one strategy."""
+    """A row of tables: a painter by its name there, and one strategy."""
 
     label: str
     strategy: str
@@ -147,15 +147,17 @@ class Inventory:
         latest: dict[tuple[str, str, str, int], tuple[Any, ...]] = {}
         rows: dict[tuple[str, str], PainterRow] = {}
         times = []
-        for drawing in load_drawings(self.store, self.name, brief=True):
+        drawings = list(load_drawings(self.store, self.name, brief=True))
+        shown = shown_painters(self.kind, drawings)
+        for drawing in drawings:
             if drawing.question_hash not in self.versions:
                 continue
             row = (drawing.label, drawing.strategy)
-            called = {drawing.painter, drawing.label, row_name(*row)}
+            called = {drawing.painter, drawing.label, row_name(*row), shown[row], row_name(shown[row], row[1])}
             self.called |= called
             if called & {*self.terms.without}:
                 continue
-            rows.setdefault(row, PainterRow(*row, drawing.spec))
+            rows.setdefault(row, PainterRow(shown[row], drawing.strategy, drawing.spec))
             for step in steps_of(drawing.notes):
                 self._steps.update(step_images(step))
             facts = (drawing.id, drawing.image, drawing.status, drawing.fault, drawing.cost)

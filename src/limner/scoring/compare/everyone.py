@@ -161,8 +161,10 @@ def load_opinions(
         if rating.drawing in seen and (study is None or rating.study in (None, study)):
             ratings.setdefault(rating.setup, []).append(rating)
     metrics: dict[str, list[Any]] = {}
+    shown = {(group.painter, group.strategy): group.shown for group in groups}
     for metric in load_painter_metrics(store, exam):
-        metrics.setdefault(metric.setup, []).append(metric)
+        painter = shown.get((metric.painter, metric.strategy or "direct"), metric.painter)
+        metrics.setdefault(metric.setup, []).append(replace(metric, painter=painter))
     marked = {members[0].evaluator.id: members for members in group_by_evaluator(groups)}
     took = call_seconds(store, groups)
     opinions = []

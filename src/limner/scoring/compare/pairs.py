@@ -205,6 +205,7 @@ def _uncompared_place(standing: Standing, score: Score) -> Place:
     return Place(
         painter=standing.painter,
         strategy=standing.strategy,
+        name=standing.name,
         score=standing.scores.get(score.name, Interval()),
         rank=None,
         coverage=standing.coverage,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from ...core.evaluator import Evaluator, row_name
+from ...core.evaluator import Evaluator
 from ...core.protocol import Score
 from .. import Comparable
 from ..stats import ALPHA, Interval, Measure, Paired, RankInterval, holm, questions_needed
@@ -34,6 +34,7 @@ class Place(Plain):
 
     painter: str
     strategy: str
+    name: str
     score: Interval
     rank: RankInterval | None
     coverage: float
@@ -44,11 +45,6 @@ class Place(Plain):
     bounds: Mapping[str, float] | None
     wilson: Interval | None = None
     reason: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The painter's row in tables."""
-        return row_name(self.painter, self.strategy)
 
 
 @dataclass(frozen=True)
