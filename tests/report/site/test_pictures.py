@@ -42,12 +42,26 @@ def test_browser_formats_are_linked_without_copy(
     tmp_path: Path, form: str, suffix: str, small: tuple[int, int]
 ) -> None:
     image, _ = blobs(tmp_path).put(data := picture(1, (900, 600), form))
+    (tmp_path / "usual").touch()
+    picture_path(tmp_path / "blobs", image, suffix).chmod((tmp_path / "usual").stat().st_mode)
     pictures = made(spec(tmp_path), image)
     assert pictures.suffixes == {image: suffix}
     large = picture_path(tmp_path / "images", image, suffix)
     assert large.read_bytes() == data
     assert os.stat(large).st_nlink == 2
     assert opened(picture_path(tmp_path / "thumbs", image, SMALL)).size == small
+
+
+def test_private_file_of_store_stays_private(tmp_path: Path) -> None:
+    image, _ = blobs(tmp_path).put(data := picture(2))
+    (tmp_path / "usual").touch()
+    private = picture_path(tmp_path / "blobs", image, "png")
+    private.chmod(0o600)
+    made(spec(tmp_path), image)
+    large = picture_path(tmp_path / "images", image, "png")
+    assert large.read_bytes() == data
+    assert large.stat().st_mode == (tmp_path / "usual").stat().st_mode
+    assert private.stat().st_mode & 0o777 == 0o600
 
 
 def test_large_pictures_are_scaled_down_and_small_ones_kept(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import multiprocessing
 import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -193,7 +194,7 @@ def _encoded(picture: Any, form: str, **options: int) -> bytes:
 
 
 def _put(path: Path, data: bytes, same: Path | None = None) -> None:
-    """Write a file completely or not at all; link it to the file `same` if the file system allows that."""
+    """Write a file completely or not at all; link it to the file `same` if that is possible."""
     part = path.with_name(f".part-{path.name}")
     if same is None or not _linked(same, part):
         part.unlink(missing_ok=True)
@@ -204,11 +205,14 @@ def _put(path: Path, data: bytes, same: Path | None = None) -> None:
 
 
 def _linked(same: Path, part: Path) -> bool:
-    """Create a hard link, and return whether the file system allowed it."""
+    """Create a hard link, and return whether that is possible.
+
+    Files of a site must have normal permissions, and a link shares them with the store's own file.
+    """
     try:
+        if stat.S_IMODE(same.stat().st_mode) != _mode():
+            return False
         os.link(same, part)
-        # Only the owner can read blobs, but files of a site must have normal permissions.
-        os.chmod(part, _mode())
     except OSError:
         return False
     return True
