@@ -103,8 +103,12 @@ def test_user_settings_override_paper_facts() -> None:
 def test_layout_is_found_by_name() -> None:
     assert find("genexam:table2") is find("GenExam:2")
     assert find("aibench:A1").name == "tableA1"
-    with pytest.raises(UsageError, match="no table 'genexam:table10'; choose from aibench:table2"):
-        find("genexam:table10")
+    with pytest.raises(UsageError, match="no table 'table2'; choose from aibench:table2"):
+        find("table2")
+    for key in ("genexam:table10", "genexam"):
+        with pytest.raises(UsageError, match=f"no table '{key}'; choose from genexam:table1, .*") as error:
+            find(key)
+        assert "mmmg" not in str(error.value)
 
 
 def test_tables_of_five_papers_exist() -> None:

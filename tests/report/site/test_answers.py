@@ -47,7 +47,7 @@ def test_leader_differs_significantly_from_others(store: Store, tmp_path: Path) 
     assert words.startswith("best is ahead with 100.0 strict [")
     assert (
         sure == "It differs significantly from the other painter on the same 13 questions "
-        "(p < 0.05, corrected for all pairs)."
+        "(p\xa0<\xa00.05, corrected for all pairs)."
     )
     assert [row["place"] for row in answer["rows"]] == [1, 2]
     assert len(answer["drawn"]["drawings"]) == 2

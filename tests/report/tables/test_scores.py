@@ -138,6 +138,14 @@ def test_ties_share_rank_and_controls_are_not_ranked(capsys: pytest.CaptureFixtu
     assert places == [("=1", "a"), ("=1", "b"), ("3", "c"), ("control", "x")] * 2
 
 
+def test_line_above_controls_is_explained_unless_the_place_says_it(capsys: pytest.CaptureFixture[str]) -> None:
+    told = "below the line: controls, whose correct result is known"
+    assert told in printed(capsys, standing("a"), standing("x", control=True))
+    assert told not in printed(capsys, standing("a", place=1), standing("x", control=True))
+    assert told not in printed(capsys, standing("a"), standing("b"))
+    assert told not in printed(capsys, standing("x", control=True))
+
+
 def test_breakdown_is_one_table_of_categories_by_painters() -> None:
     by = {"level": {"easy": numbers(3, 10.0, ("strict", "relaxed")), "hard": numbers(9, 5.0, ("strict",))}}
     rows = [standing("a", by=by), standing("b", by=by)]

@@ -141,6 +141,19 @@ def test_only_common_questions_count(store: Store) -> None:
     assert two.pessimistic is not None
     assert two.score.value is not None
     assert two.pessimistic <= two.score.value
+    assert "worst case" in heads(found)
+
+
+def heads(found: Comparison) -> list[str]:
+    return [column.head for column in Comparisons([found]).tables()[0].sheets[0].columns]
+
+
+def test_worst_case_is_left_out_where_no_painter_has_one(store: Store) -> None:
+    desk = Desk(store, "sample/mmmg")
+    fill(desk, skills={"one": 0.9, "two": 0.4})
+    found = compared(desk)
+    assert all(place.pessimistic is None for place in found.places)
+    assert "worst case" not in heads(found)
 
 
 def test_pairs_of_all_tag_values_are_corrected_together(store: Store) -> None:

@@ -324,7 +324,8 @@ def find(key: str) -> Layout:
             return layout
     if exam in wrong():
         raise wrong()[exam]
-    raise UsageError(f"no table {key!r}; choose from {', '.join(known())}")
+    own = [layout for layout in known() if layout.startswith(f"{exam}:")]
+    raise UsageError(f"no table {key!r}; choose from {', '.join(own or known())}")
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def _certainty(
     on = f"on the same {comparison.questions} questions" if common else "on the questions both have"
     if not close and not better:
         rest = "the other painter" if len(pairs) == 1 else f"each of the {len(pairs)} others"
-        return [f"It differs significantly from {rest} {on} (p < {ALPHA:g}, corrected for all pairs)."]
+        return [f"It differs significantly from {rest} {on} (p\xa0<\xa0{ALPHA:g}, corrected for all pairs)."]
     words: Words = []
     if better:
         words += [*_listed([number(row) for row in better]), f" {'is' if len(better) == 1 else 'are'} better {on}."]

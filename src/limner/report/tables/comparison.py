@@ -77,14 +77,16 @@ def _places(comparison: Comparison, title: str) -> Table:
     digits = comparison.score.digits
     bounded = any(place.bounds for place in comparison.places)
     placed = any(place.rank for place in comparison.places)
+    pessimistic = any(place.pessimistic is not None for place in comparison.places)
     columns = ["painter", *(["place"] if placed else []), comparison.score.name]
-    columns += [*(["could be"] if bounded else []), "coverage", "worst case"]
+    columns += [*(["could be"] if bounded else []), "coverage", *(["worst case"] if pessimistic else [])]
     rows: list[Cells] = []
     for place in comparison.places:
         score = interval_cell(place.score.value, place.score.low, place.score.high, digits)
         ends = BETWEEN.join(number(place.bounds[end], digits) for end in ("low", "high")) if place.bounds else MISSING
         cells: Cells = [place.name, *([place.rank.words if place.rank else MISSING] if placed else []), score]
-        rows.append([*cells, *([ends] if bounded else []), f"{place.coverage:.0%}", number(place.pessimistic, digits)])
+        cells += [*([ends] if bounded else []), f"{place.coverage:.0%}"]
+        rows.append([*cells, *([number(place.pessimistic, digits)] if pessimistic else [])])
     compared = comparison.compared
     first = compared.first
     notes = [note for note in compared.notes if (compared.cut or compared.left_out) and note not in first]

@@ -95,6 +95,8 @@ def _table(rows: Sequence[Standing], scores: Sequence[Score], remarks: Sequence[
         body.append(cells)
     # Controls are below a line, since they are not ranked.
     apart = [n for n in range(1, len(rows)) if rows[n].control and not rows[n - 1].control]
+    if apart and not placed:
+        remarks = ["below the line: controls, whose correct result is known", *remarks]
     title = f"{first.exam} · judge {first.evaluator.told} · reading {first.reading}"
     above = [*first.evaluator.warnings, *first.compared.first]
     return simple_table(title, heads, body, remarks, above=above, names=1 + placed, rules=apart, details=details(rows))

@@ -180,7 +180,8 @@
       return html`<h1>Question</h1>
         <p>Choose one from the <a href="questions.html">list of questions</a>.</p>`;
     }
-    if (wrong) return html`<p class="wrong">${wrong}</p>`;
+    if (wrong) return html`<p class="wrong">${wrong}</p>
+        <p>All questions are in the <a href="questions.html">list of questions</a>.</p>`;
     if (!found) return html`<p class="wait" role="status">Loading …</p>`;
     return html`<${Question} key=${params.q} found=${found} exam=${exam} params=${params} />`;
   }
