@@ -231,14 +231,14 @@
     const caption = `${exam.name}, judge ${way.name}, reading ${exam.reading}, ordered by ${byScore ? L.words(sorted) : by_?.name}`;
     const { variant } = way.setup;
     const more = [way.judge !== way.name && way.judge, variant && `variant ${variant}`].filter(Boolean).join(", ");
-    const constants = Object.entries(exam.constants).map(([name, number]) => `, ${name}=${number}`);
+    const constants = Object.entries(exam.constants).map(([name, number]) => `, ${name}=${number}`).join("");
     const cut = (tag ? exam.on : view) === "common" ? board.cut : null;
     const notes = board.notes[tag ? exam.on : view] || [];
     return html`<h1>Leaderboard <span class="of"><${Name}>${exam.name}<//></span></h1>
       <p class="lead">
         Judge <b><${Name}>${way.name}<//></b>${more && html` (<${Name}>${more}<//>)`},${" "}
         <${TrustOf} exam=${exam} way=${way} />, reading${" "}
-        <b>${exam.reading}</b>${constants}.${order}
+        <b>${exam.reading}</b>${constants}.<span>${order}</span>
       </p>
       <${Warning} judge=${way} />
       <${Bar}
