@@ -100,7 +100,8 @@ def parse_pattern(text: str) -> Pattern:
     The words of a slot are separated by ``|``, and ``_`` joins several words into one. ``~8`` between two slots allows
     up to eight other letters there; a bare ``~`` allows `GAP`. ``?`` before a slot makes it optional. ``^`` before the
     first slot requires it at the beginning of a line, ``$`` after the last one at the end of a line. ``&40`` at the
-    beginning allows the slots in any order within 40 letters; ``=`` there requires all of them on one line.
+    beginning allows the slots in any order within 40 letters; ``=`` there requires all of them on one line. In the
+    file, ``{top}`` stands for the words of that kind in its table ``words``.
 
     >>> [[word.form for word in slot.words] for slot in parse_pattern("give ~4 full_marks|top_marks").slots]
     [['give'], ['fuiimarks', 'topmarks']]
@@ -129,11 +130,11 @@ def parse_pattern(text: str) -> Pattern:
     return Pattern(tuple(slots), span, one_line)
 
 
-def _rule(body: dict[str, Any]) -> ScreenRule:
+def _rule(body: dict[str, Any], words: Mapping[str, str]) -> ScreenRule:
     return ScreenRule(
         body["name"],
         body["language"],
-        tuple(map(parse_pattern, body["patterns"])),
+        tuple(parse_pattern(pattern.format_map(words)) for pattern in body["patterns"]),
         tuple(map(_word, body.get("unless", ()))),
         tuple(body["hostile"]),
         tuple(body["innocent"]),
@@ -144,7 +145,8 @@ def _rule(body: dict[str, Any]) -> ScreenRule:
 def rules() -> tuple[ScreenRule, ...]:
     """Return all rules, in the order of the file."""
     text = files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
-    return tuple(map(_rule, tomllib.loads(text)["rules"]))
+    table = tomllib.loads(text)
+    return tuple(_rule(body, table["words"]) for body in table["rules"])
 
 
 GLUED = 9
