@@ -90,7 +90,7 @@ def test_concurrent_writes_of_one_image_store_one_file(blobs: Blobs) -> None:
 def test_existing_image_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blobs = Blobs(str(tmp_path))
     blobs.put(picture(1))
-    monkeypatch.setattr("tempfile.mkstemp", lambda *_, **__: pytest.fail("written again"))
+    monkeypatch.setattr("secrets.token_hex", lambda *_, **__: pytest.fail("written again"))
     blobs.put(picture(1))
 
 

@@ -42,8 +42,6 @@ def test_browser_formats_are_linked_without_copy(
     tmp_path: Path, form: str, suffix: str, small: tuple[int, int]
 ) -> None:
     image, _ = blobs(tmp_path).put(data := picture(1, (900, 600), form))
-    (tmp_path / "usual").touch()
-    picture_path(tmp_path / "blobs", image, suffix).chmod((tmp_path / "usual").stat().st_mode)
     pictures = made(spec(tmp_path), image)
     assert pictures.suffixes == {image: suffix}
     large = picture_path(tmp_path / "images", image, suffix)
