@@ -294,8 +294,9 @@ def test_run_uses_clone_wording_and_notes_it_everywhere(
     assert noted in limner("table", "genexam:table2", "--wording", "release").out
     only = limner("scores", "genexam", "--wording", "release", "--format", "json").json()
     assert [row["setup"]["prompts"] for row in only] == ["release"]
-    deviating = limner("run", *words, "--preset", "release", "--prompts", "release:genexam", "--dry-run")
-    assert "prompts from release:genexam" in deviating.err
+    own = limner("run", *words, "--preset", "release", "--prompts", "release:genexam", "--dry-run").err
+    assert "judge fake/judge" in own
+    assert "prompts" not in own, "the release's own words are what its preset asks in"
 
 
 VARIABLE = "LIMNER_RELEASES"

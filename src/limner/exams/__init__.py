@@ -179,7 +179,8 @@ def kind(name: str) -> Kind[Any]:
 
 def each() -> Iterator[Kind[Any]]:
     """Yield every installed exam that is not broken; Limner's own come first and so take precedence."""
-    for name in sorted(exam_names(), key=lambda name: (name not in SHIPPED, name)):
+    own = EXAMS.own()
+    for name in sorted(exam_names(), key=lambda name: (name not in own, name not in SHIPPED, name)):
         try:
             yield kind(name)
         except UsageError:
