@@ -166,8 +166,7 @@ def finished(killed: dict[str, Any], unreviewed: str, place: Path, llm: Scripted
     limner("build", "run", "school")
     assert why(place, "check") == {
         "nerve impulse": "review: the graph must be corrected: undeclared: 'nothing' in "
-        "'Contains(neuron, nothing)' is "
-        "no declared element"
+        "'Contains(neuron, nothing)' is not a declared element"
     }
     with Store(place / "limner-store") as store:
         builder = open_build(store, "school")
