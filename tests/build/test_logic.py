@@ -79,7 +79,7 @@ FAULTS: dict[str, tuple[Level, Change, str]] = {
         "A": "Gauge Encoder", "B": "Radar Encoder", "C": "Forecast Head", "D": "Water Level"}}, *rows[3:]],
         "right, too"),
     "far away": ("topology", lambda rows: [rows[0] | {"options": {**rows[0]["options"], "D": "Water Level"}},
-                 *rows[1:]], "no plausible neighbour"),
+                 *rows[1:]], "is not a plausible neighbour"),
     "path that is not there": ("topology", lambda rows: [*rows[:4], rows[4] | {"correct_option": "B"}],
                                "not the graph's"),
     "numbered phase": ("phase", first(question="During Phase 1, are the encoders side by side?"), "(phases)"),
