@@ -22,10 +22,11 @@ from limner.exams.views import view
 from limner.report.site import build, chunks
 from limner.report.site.builder import boxes_in, write_boxes
 from limner.report.site.chunks import Chunks, encode, make_key, no_folders, without_folders
+from limner.report.site.exam_data import differing
 from limner.report.site.inventory import DrawingSlot
-from limner.report.site.judge_data import UNDECIDED, Faults, JudgeTable
+from limner.report.site.judge_data import UNDECIDED, Faults
+from limner.report.site.leaderboard import JudgeTable
 from limner.report.site.pages import PAGES, POLICY, Provenance, exam_page, index_page, store_name, text
-from limner.report.site.pages_data import differing
 from limner.scoring import Entry
 from limner.store import Store
 from limner.store.records import Drawing, evidence_row

@@ -13,10 +13,9 @@ from ...scoring import Standing, columns
 from ...scoring.compare import Comparison
 from ...scoring.places import lead, ordered, places, printed
 from ...scoring.stats import ALPHA
-from .boards import BoardRows
 from .inventory import DrawingSlot, Inventory
-from .judge_data import JudgeData, JudgeTable
-from .leaderboard import numbers_json
+from .judge_data import JudgeData
+from .leaderboard import BoardRows, JudgeTable, numbers_json
 from .pictures import Pictures
 
 MAX_NAMED = 2

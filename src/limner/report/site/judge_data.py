@@ -12,15 +12,15 @@ from zlib import crc32
 from ...calls import digest
 from ...core.evaluator import Evaluator
 from ...core.marks import Criterion, Mark
-from ...scoring import Entry, EvaluatorFilter, Group, Standing, comparable, load_groups
+from ...scoring import Entry, EvaluatorFilter, Group, comparable, load_groups
 from ...scoring.deviations import deviations
 from ...scoring.entries import with_texts
 from ...scoring.groups import with_warnings
 from ...scoring.standings import marking_cost
 from ..paper import known as layouts
-from .boards import BoardRows, RowKey, boards, compute_board
 from .chunks import Chunks, no_folders
 from .inventory import DrawingSlot, Inventory
+from .leaderboard import JudgeTable, boards, compute_board
 from .pair_data import PairData
 
 MAX_REASON = 4000
@@ -29,48 +29,6 @@ UNDECIDED = 255
 """The byte for an undecided mark in `JudgeData.vectors`."""
 BATCH_DRAWINGS = 500
 """The approximate number of drawings whose reasons are in memory at a time."""
-
-
-@dataclass
-class JudgeTable:
-    """An evaluator's table, with the number of its markings and their times.
-
-    Attributes:
-        id: The digest of the setup.
-        boards: The board of all painters, then one without painters that reduce the common questions too much.
-        cost: Dollars for marking one drawing; None if unknown.
-        differs: Painter and strategy -> differences from the paper's settings.
-        certificate: The file with its certificate, next to the exam's pages; None if it was not examined.
-        first: The time of the first marking.
-        last: The time of the last marking.
-    """
-
-    number: int
-    evaluator: Evaluator
-    id: str
-    boards: Sequence[BoardRows] = ()
-    cost: float | None = None
-    differs: dict[RowKey, list[str]] = field(default_factory=dict)
-    markings: int = 0
-    first: float | None = None
-    last: float | None = None
-    certificate: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The evaluator's label for public pages."""
-        return no_folders(self.evaluator.name)
-
-    @property
-    def rows(self) -> list[Standing]:
-        """The rows of all painters, the best first."""
-        return self.boards[0].rows
-
-    def count(self, time: float) -> None:
-        """Count a marking that was made at this time."""
-        self.markings += 1
-        self.first = time if self.first is None else min(self.first, time)
-        self.last = time if self.last is None else max(self.last, time)
 
 
 class JudgeData:

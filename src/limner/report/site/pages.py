@@ -15,7 +15,7 @@ from ...core.plot_data import plural
 from ...store import Store
 from .chunks import without_folders
 from .inventory import Inventory
-from .judge_data import JudgeTable
+from .leaderboard import JudgeTable
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
