@@ -58,7 +58,7 @@ class Tags(HTMLParser):
 
 def foot(word: str) -> Provenance:
     setup = {"variant": word, "templates": word, "judge": word, word: word}
-    table = JudgeTable(0, Evaluator("f", setup, word), "f" * 12, markings=3, first=0.0, last=1.0)
+    table = JudgeTable(0, Evaluator("f", setup, word), times=[0.0, 0.5, 1.0])
     return Provenance(word, word, "careful", 2, 3, 4, (0.0, 90.0), [table], {word: 7}, (0.5, 1.0))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from .inventory import DrawingSlot, Inventory, step_images, steps_of
 from .judge_data import MAX_REASON, UNDECIDED, JudgeData, criteria_json
 from .leaderboard import JudgeTable, board_notes, by_json, numbers_json, published, table_json
 from .pages import Provenance, provenance
+from .pair_data import write_pairs
 from .pictures import Pictures
 
 MAX_STEP_TEXT = 20_000
@@ -50,9 +50,7 @@ class ExamData:
     def judge(self, evaluators: Iterable[Evaluator]) -> None:
         """Add these evaluators' marks; call this before `write`."""
         # Table numbers are part of addresses that readers may bookmark.
-        ordered = sorted(evaluators, key=lambda each: each.order)
-        self.judges.pairs.several = len(ordered) > 1
-        for evaluator in ordered:
+        for evaluator in sorted(evaluators, key=lambda each: each.order):
             self.judges.add(evaluator)
             self.chunks.flush()
 
@@ -66,7 +64,7 @@ class ExamData:
         write_gallery(inventory, judges, pictures, chunks)
         write_questions(inventory, judges, pictures, chunks)
         write_painters(inventory, judges, pictures, chunks)
-        judges.pairs.write(len(judges.tables))
+        write_pairs(inventory, judges.tables, chunks)
         failures = write_failures(judges, self._failed, pictures, chunks)
         agreement = load_agreement(judges, inventory)
         pairs = [] if agreement is None else agreement_json(agreement, judges.tables)
@@ -223,8 +221,8 @@ Vectors = Sequence[tuple[int, int, bytes]]
 """A drawing's markings: table, repeat, and one byte for each criterion."""
 
 
-def _share(value: float) -> float | None:
-    return None if math.isnan(value) else round(value, 4)
+def _share(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
 
 
 def write_gallery(inventory: Inventory, judges: JudgeData, pictures: Pictures, chunks: Chunks) -> None:
@@ -240,7 +238,7 @@ def write_gallery(inventory: Inventory, judges: JudgeData, pictures: Pictures, c
             "seed": [slot.seed for slot in some],
             "image": [pictures.small(slot.image) for slot in some],
             "status": [0 if slot.status == "done" else slot.status for slot in some],
-            "met": [[_share(met[slot.number]) for slot in some] for met in judges.met],
+            "met": [[_share(met.get(slot.number)) for slot in some] for met in judges.met],
         }
         chunks.add(f"drawings/{start // PART_ROWS}", body)
 
@@ -275,11 +273,11 @@ def _emblem(question: Question[Any]) -> str | None:
     return picture.sha256 if picture else None
 
 
-def _means(inventory: Inventory, met: Sequence[float]) -> dict[int, float | None]:
+def _means(inventory: Inventory, met: Mapping[int, float]) -> dict[int, float | None]:
     """Return for each question the mean share of criteria met, over all painters except controls."""
     sums: dict[int, list[float]] = {}
     for slot in inventory.slots.values():
-        if not math.isnan(met[slot.number]) and not inventory.painters[slot.painter].control:
+        if slot.number in met and not inventory.painters[slot.painter].control:
             sums.setdefault(slot.question, []).append(met[slot.number])
     return {question: _share(sum(values) / len(values)) for question, values in sums.items()}
 
@@ -384,13 +382,13 @@ def _painter(
     pictures: Pictures,
 ) -> dict[str, Any]:
     met = judges.met[table.number]
-    ranked = sorted((slot for slot in drawn if not math.isnan(met[slot.number])), key=lambda slot: met[slot.number])
+    ranked = sorted((slot for slot in drawn if slot.number in met), key=lambda slot: met[slot.number])
 
     def named(question: int) -> dict[str, str]:
         return {"id": inventory.questions[question].id, "key": inventory.keys[question]}
 
     def shown(slot: DrawingSlot) -> dict[str, Any]:
-        body = {"d": slot.short, "image": pictures.small(slot.image), "met": _share(met[slot.number])}
+        body = {"d": slot.short, "image": pictures.small(slot.image), "met": _share(met.get(slot.number))}
         return body | named(slot.question)
 
     faults = judges.faults.of(inventory.places[row.painter, row.strategy], table.number)

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ...calls import digest
 from ...core.evaluator import Evaluator
 from ...core.protocol import Score
 from ...exams.paper import BOARD, printed_scores, rules
 from ...scoring import ON, Comparable, Group, Numbers, Standing, columns, comparable, standings
 from ...scoring.compare import Comparison
 from ...scoring.compare.pairs import painters_of
+from ...scoring.deviations import deviations
 from ...scoring.places import Contender, NumbersOf, ordered, places, settled
 from ...scoring.places import lead as leading
-from ...scoring.standings import fewer_standings
+from ...scoring.standings import fewer_standings, marking_cost
 from ...scoring.stats import MIN_CLUSTERS, Interval, rank_intervals
+from ..paper import known as layouts
 from .chunks import no_folders, without_folders
 from .inventory import Inventory
-from .pair_data import MAX_TESTS, pair_tests
 
+MAX_TESTS = 200_000
+"""The most pairs times questions for which pairs are tested; each takes about 50 µs."""
 RowKey = tuple[str, str]
 """Painter and strategy."""
 
@@ -68,34 +73,6 @@ def boards(inventory: Inventory, groups: Sequence[Group]) -> list[BoardRows]:
     return [first, _board(inventory, kept, rows, tuple(cut.painters))]
 
 
-def compute_board(board: BoardRows) -> BoardRows:
-    """Return the board with all lazy numbers computed, so that it no longer keeps the drawings in memory."""
-    comparison = board.comparison
-    rows = [_compute_row(row) for row in board.rows]
-    compared = comparison and replace(comparison, compared=_without_painters(comparison.compared))
-    return replace(board, rows=rows, comparison=compared)
-
-
-def _compute_row(row: Standing) -> Standing:
-    return replace(
-        row,
-        all=_compute(row.all),
-        common=row.common and _compute(row.common),
-        pessimistic=_compute(row.pessimistic),
-        by={tag: {value: _compute(body) for value, body in each.items()} for tag, each in row.by.items()},
-        analyses=dict(row.analyses),
-        compared=_without_painters(row.compared),
-    )
-
-
-def _compute(body: Numbers) -> Numbers:
-    return Numbers(body.n, dict(body.scores), dict(body.bounds), dict(body.decided))
-
-
-def _without_painters(side: Comparable) -> Comparable:
-    return replace(side, groups=(), inside=(), beside=(), left_out=())
-
-
 def _board(inventory: Inventory, groups: Sequence[Group], rows: list[Standing], left_out: tuple[str, ...]) -> BoardRows:
     own = rows[0].compared
     sides = {on: own if on == own.on else comparable(groups, inventory.protocol, on) for on in ON}
@@ -107,9 +84,14 @@ def _compare(rows: Sequence[Standing], inventory: Inventory) -> Comparison | Non
     score = leading(rows, columns(inventory.protocol))
     rivals = sum(not group.control for group in rows[0].compared.groups)
     names = {each.name for each in inventory.protocol.scored}
-    if score is None or rivals < 2 or score.name not in names or pair_tests(rows[0].compared) > MAX_TESTS:
+    if score is None or rivals < 2 or score.name not in names or not testable(rows[0].compared):
         return None
     return painters_of(rows, score)
+
+
+def testable(side: Comparable) -> bool:
+    """Return whether there are few enough pairs of painters, times their questions, to test all of them."""
+    return len(side.groups) * (len(side.groups) - 1) // 2 * len(side.questions) <= MAX_TESTS
 
 
 def _ranks(compared: Comparable) -> dict[str, dict[RowKey, tuple[int, int]]]:
@@ -129,28 +111,24 @@ def _ranks(compared: Comparable) -> dict[str, dict[RowKey, tuple[int, int]]]:
 
 @dataclass
 class JudgeTable:
-    """An evaluator's table, with the number of its markings and their times.
+    """An evaluator's table.
 
     Attributes:
-        id: The digest of the setup.
+        groups: The painters' marked drawings, without the reasons for marks.
         boards: The board of all painters, then one without painters that reduce the common questions too much.
-        cost: Dollars for marking one drawing; None if unknown.
-        differs: Painter and strategy -> differences from the paper's settings.
-        certificate: The file with its certificate, next to the exam's pages; None if it was not examined.
-        first: The time of the first marking.
-        last: The time of the last marking.
+        times: The times of its markings.
     """
 
     number: int
     evaluator: Evaluator
-    id: str
+    groups: Sequence[Group] = ()
     boards: Sequence[BoardRows] = ()
-    cost: float | None = None
-    differs: dict[RowKey, list[str]] = field(default_factory=dict)
-    markings: int = 0
-    first: float | None = None
-    last: float | None = None
-    certificate: str | None = None
+    times: list[float] = field(default_factory=list)
+
+    @cached_property
+    def id(self) -> str:
+        """The digest of the setup."""
+        return digest(self.evaluator.setup)
 
     @property
     def name(self) -> str:
@@ -158,15 +136,29 @@ class JudgeTable:
         return no_folders(self.evaluator.name)
 
     @property
+    def certificate(self) -> str | None:
+        """The file with its certificate, next to the exam's pages; None if it was not examined."""
+        return f"certificate-{self.id[:12]}.html" if self.evaluator.examined else None
+
+    @property
     def rows(self) -> list[Standing]:
         """The rows of all painters, the best first."""
         return self.boards[0].rows
 
-    def count(self, time: float) -> None:
-        """Count a marking that was made at this time."""
-        self.markings += 1
-        self.first = time if self.first is None else min(self.first, time)
-        self.last = time if self.last is None else max(self.last, time)
+    @cached_property
+    def side(self) -> Comparable:
+        """The painters on their common questions."""
+        own = self.rows[0].compared
+        return own if own.on == "common" else comparable(self.groups, own.protocol)
+
+
+def questions_of(kind: str) -> int | None:
+    """Return the number of questions behind the paper's figures, if a table layout states it.
+
+    >>> questions_of("genexam")
+    1000
+    """
+    return next((layout.paper.questions for layout in layouts().values() if layout.exam == kind), None)
 
 
 def table_json(table: JudgeTable, inventory: Inventory) -> dict[str, Any]:
@@ -182,9 +174,9 @@ def table_json(table: JudgeTable, inventory: Inventory) -> dict[str, Any]:
         "examined": evaluator.examined,
         "certificate": table.certificate,
         **evaluator.warnings_json,
-        "markings": table.markings,
-        "cost": table.cost,
-        "times": [table.first, table.last],
+        "markings": len(table.times),
+        "cost": marking_cost(entry for group in table.groups for entry in group.entries),
+        "times": [min(table.times, default=None), max(table.times, default=None)],
         **board,
         "without": fewer,
     }
@@ -195,6 +187,8 @@ def board_json(board: BoardRows, table: JudgeTable, inventory: Inventory) -> dic
     numbers = {row.name: inventory.places[row.painter, row.strategy] for row in board.rows}
     scores = columns(inventory.protocol)
     orders = {view: order_json(numbers_of(board.rows, view), scores) for view in VIEWS}
+    paper, reading = questions_of(inventory.kind.name), inventory.terms.reading
+    differs = {(g.painter, g.strategy): deviations(inventory.kind, g, reading, paper) for g in table.groups}
     listed = []
     for at, standing in enumerate(board.rows):
         row = (standing.painter, standing.strategy)
@@ -203,7 +197,7 @@ def board_json(board: BoardRows, table: JudgeTable, inventory: Inventory) -> dic
         for view in VIEWS:
             if body["views"][view] is not None:
                 body["views"][view]["order"] = orders[view][at]
-        listed.append(body | {"differs": without_folders(table.differs[row]), "ranks": ranks})
+        listed.append(body | {"differs": without_folders(differs[row]), "ranks": ranks})
     cut = board.rows[0].compared.cut
     gone = {each.name: n for n, each in enumerate(inventory.painters)}
     return {

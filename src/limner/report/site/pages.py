@@ -219,7 +219,7 @@ def _exam_foot(foot: Provenance) -> str:
 def _judge_foot(table: JudgeTable) -> str:
     setup = without_folders(table.evaluator.setup)
     facts = {key.title(): setup.get(key) for key in ("variant", "prompts", "templates")} | {"Setup": table.id[:12]}
-    facts["Markings"] = f"{table.markings}, {_days(table.first, table.last)}"
+    facts["Markings"] = f"{len(table.times)}, {_days(min(table.times, default=None), max(table.times, default=None))}"
     body = text(json.dumps(setup, indent=1, ensure_ascii=False, sort_keys=True))
     return f"<h3>Judge <bdi>{text(table.name)}</bdi></h3>{_facts(facts)}<pre>{body}</pre>"
 
