@@ -36,8 +36,9 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     cost, and how small a fault of the judge each test would find. --again repeats a gold set, and a sequential test
     shows whether the judge has drifted; for a retired judge, its successor is examined.
     """
-    from ..certify.certification import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify, open_judge_exam, rewatch
+    from ..certify.certificate import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify, open_judge_exam
     from ..certify.planted import power
+    from ..certify.watch import rewatch
     from ..core import settings
     from ..report.tables.certificates import certificate_tables, drift_table, power_table
     from ..report.tables.costs import estimate_table

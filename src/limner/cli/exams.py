@@ -13,7 +13,7 @@ from . import complete, options, running
 from .say import say, say_failures
 
 if TYPE_CHECKING:
-    from ..certify.certification import ProofRun
+    from ..certify.proof import ProofRun
     from ..core.exam import Exam
     from ..core.marks import Criterion
     from ..core.protocol import Protocol
@@ -96,7 +96,8 @@ def prove(exam: str, **given: Any) -> None:
     about the same one. Stored replies cost nothing: run it again to resume. --dry-run reads the references and shows
     what the rest would cost at most.
     """
-    from ..certify.certification import open_judge_exam, open_proof
+    from ..certify.certificate import open_judge_exam
+    from ..certify.proof import open_proof
     from ..core import settings
     from ..core.errors import UsageError
     from ..report.tables.costs import estimate_table
