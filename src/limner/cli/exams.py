@@ -220,8 +220,7 @@ def get(name: str, accept_licence: bool) -> None:
     stopped. The data is kept in the folder LIMNER_DATA, by default ~/.cache/limner.
     """
     from ..core.errors import LimnerError, UsageError
-    from ..exams import kind, read, resolve
-    from ..exams.data_source import data_folder, downloaded_data, how_to_get
+    from ..exams import data_folder, downloaded_data, how_to_get, kind, read, resolve
     from ..running.get_data import download, look_up
 
     source = kind(name).data_source

@@ -144,8 +144,8 @@ def rate_command(exam: str, **given: Any) -> None:
 def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
     from .. import api
     from ..core import settings
+    from ..core.asks import Prompts
     from ..core.images import Preparer
-    from ..core.prompts import Prompts
     from ..judges.baselines import SHIPPED, find_baseline
     from ..models import open_model
     from ..running.rate import RatingRunner
