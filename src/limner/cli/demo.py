@@ -11,9 +11,8 @@ from typing import Any
 
 import click
 
-from . import options, running
+from . import options, running, say
 from .complete import completion_command as completion_command
-from .say import say
 
 
 @click.command("demo")

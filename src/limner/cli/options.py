@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from . import STORE, complete
-from .say import say
+from . import STORE, complete, say
 
 if TYPE_CHECKING:
     from ..api import Asking
