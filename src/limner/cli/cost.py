@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from . import options, running
-from .say import say
+from . import options, running, say
 
 
 @click.command("estimate", cls=options.SectionedCommand)

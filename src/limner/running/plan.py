@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import Any
 
 from ..calls import Calls, Fault, Limits, digest
+from ..core.asks import Prompts
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
 from ..core.images import Preparer
-from ..core.prompts import Prompts
 from ..core.settings import parse_value
 from ..evidence.probe import Probe
 from ..judges import Judge

@@ -22,8 +22,7 @@ from ..core.marks import OF_CERTIFICATE, OF_STUDY, Mark, values
 from ..core.protocol import READINGS
 from ..evidence.backends import Measuring, open_probe, open_probes
 from ..evidence.probe import OcrProbe, evidence_names
-from ..exams import ExamSource, Kind, preset_painter_args
-from ..exams.data_source import COLUMNS
+from ..exams import COLUMNS, ExamSource, Kind, preset_painter_args
 from ..exams.released import PREFIX, RELEASE, drawing_prompts, release_folder, release_of
 from ..judges import Judge, make_variant, open_judge, setup_id, with_members
 from ..models import ChatModel, ReplayModel, open_model
