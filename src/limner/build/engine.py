@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..calls import Budget, Calls, Fault, Limits, purpose
-from ..calls.purse import check_purse, open_purse
+from ..calls.budget import check_purse, open_purse
 from ..core.asks import Prompts
 from ..core.errors import LimnerError, UsageError
 from ..core.loops import process_all, run_to_end

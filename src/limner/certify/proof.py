@@ -23,7 +23,7 @@ from ..running.estimate import Estimate
 from ..running.progress import Progress
 from ..scoring.stats import flips
 from ..scoring.stats.resample import Plain
-from ..store.ratings import (
+from ..store.markings import (
     newest_certificates,
 )
 from .bias import BARE, CLEAN, GUESSES, PLEA, UNSEEN, clustered_share

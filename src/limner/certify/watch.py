@@ -21,7 +21,7 @@ from ..running.setup import Asking
 from ..scoring.stats import Interval
 from ..scoring.stats.resample import Plain
 from ..store import Store
-from ..store.ratings import (
+from ..store.markings import (
     DRIFT,
     CertificateRow,
     count_drift_sessions,

@@ -29,7 +29,7 @@ from ..models import ChatModel, Context, ReplayModel
 from ..models.base import complete_afresh
 from ..painters import Painter
 from ..store import Store
-from ..store.ratings import (
+from ..store.markings import (
     PainterMetric,
     PairChoice,
     Rating,

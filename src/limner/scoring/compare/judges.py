@@ -16,7 +16,7 @@ from ...core.evaluator import KINDS, SHOWN_KINDS, Evaluator, EvaluatorFilter, gr
 from ...core.protocol import Protocol, Score
 from ...evidence.probe import split_options
 from ...store import DEFAULT, Store
-from ...store.ratings import load_inclusion_probabilities, load_painter_metrics, load_ratings
+from ...store.markings import load_inclusion_probabilities, load_painter_metrics, load_ratings
 from ...store.schema import attempts, studies
 from ...store.store import using_store
 from .. import MET, Group, evaluators_of
