@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from limner.painters.batched.jobs import DrawFailure, DrawItem, RawDrawing
+from limner.painters.batched import DrawFailure, DrawItem, RawDrawing
 from limner.painters.diffusers.jobs import DrawSettings, job_server
 from limner.workers import WorkerUnfit
 

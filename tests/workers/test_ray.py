@@ -23,7 +23,7 @@ from limner import api
 from limner.core.errors import UsageError
 from limner.core.images import encode_png, font
 from limner.evidence.probe import OcrProbe
-from limner.painters.batched.jobs import DrawItem, read_drawing, submit
+from limner.painters.batched import DrawItem, read_drawing, submit
 from limner.painters.diffusers import jobs
 from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
 from limner.painters.diffusers.options import Options

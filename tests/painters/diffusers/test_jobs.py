@@ -11,7 +11,7 @@ import pytest
 
 from limner.calls import Fault
 from limner.core.errors import UsageError
-from limner.painters.batched.jobs import DrawItem, read_drawing, submit, worker_fault
+from limner.painters.batched import DrawItem, read_drawing, submit, worker_fault
 from limner.painters.diffusers import jobs, options
 from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
 from limner.workers import JobFailure, JobResult, Pool, WorkerDeath, WorkerUnfit

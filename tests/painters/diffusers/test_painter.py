@@ -24,8 +24,7 @@ from limner.core.errors import UsageError
 from limner.core.exam import Exam
 from limner.core.settings import PainterFacts, Settings
 from limner.evidence.probe import OcrProbe
-from limner.painters import Painting, PaintRequest, add_devices, open_painter
-from limner.painters.batched import painter as batched
+from limner.painters import Painting, PaintRequest, add_devices, batched, open_painter
 from limner.painters.diffusers import DiffusersPainter, jobs
 from limner.store import Store
 from limner.store.records import load_drawings
@@ -249,12 +248,12 @@ def test_run_with_diffusers_painter(
 
 
 SCRIPT = """
-from limner.painters.batched import painter
+from limner.painters import batched
 from limner.painters.diffusers import jobs
 from tests.fakes import brush
 
 jobs.FACTORY = brush.FACTORY
-painter.find_spec = lambda name: True
+batched.find_spec = lambda name: True
 from limner.cli import main
 main()
 """

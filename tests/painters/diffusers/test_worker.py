@@ -20,7 +20,7 @@ from PIL import Image
 from limner.calls import Calls
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
-from limner.painters.batched.jobs import DrawItem, RawDrawing, read_drawing, submit
+from limner.painters.batched import DrawItem, RawDrawing, read_drawing, submit
 from limner.painters.diffusers import DiffusersPainter, jobs
 from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
 from limner.painters.diffusers.options import Options

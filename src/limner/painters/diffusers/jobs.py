@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...workers import Pool, WorkerUnfit
-from ..batched.jobs import DrawItem, DrawResult, Sent, open_workers, serve_jobs
+from ..batched import DrawItem, DrawResult, Sent, open_workers, serve_jobs
 from .options import Options
 
 FACTORY = "limner.painters.diffusers.jobs:open_worker"

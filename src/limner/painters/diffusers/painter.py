@@ -13,7 +13,7 @@ from ...store import Blobs
 from ...store.records import OVERLAP
 from ...workers import Pool
 from ..base import MAX_PICTURES, PaintRequest
-from ..batched.painter import BatchPainter
+from ..batched import BatchPainter
 from . import jobs, options, text_encoding, weights
 from .jobs import DrawSettings, PipelineSetup
 

@@ -16,8 +16,7 @@ from ...core.settings import PainterFacts
 from ...store import Blobs
 from ...workers import Pool
 from ..base import MAX_PICTURES, PaintRequest, refuse_pictures
-from ..batched.jobs import open_workers
-from ..batched.painter import BatchPainter
+from ..batched import BatchPainter, open_workers
 from ..diffusers import options as readers
 from ..diffusers.weights import REPOSITORY, Weights, file_hash, fingerprint, hub_error
 from ..python import working_folder

@@ -13,8 +13,7 @@ from ...core.settings import PainterFacts
 from ...store import Blobs
 from ...workers import Pool
 from ..base import Aspect, PaintRequest, refuse_pictures
-from ..batched.jobs import open_workers
-from ..batched.painter import BatchPainter
+from ..batched import BatchPainter, open_workers
 from ..diffusers import options as readers
 from ..diffusers.weights import Weights
 from . import custom, server
