@@ -11,8 +11,7 @@ from .. import exams
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
 from ..core.training import TrainSample, find_overlap, read_samples
-from ..painters.diffusers import weights
-from ..painters.diffusers.jobs import PipelineSetup
+from ..painters.diffusers import PipelineSetup, weights
 from ..store.records import OVERLAP
 from .settings import TrainSettings, hold_out
 from .validation import Validation, Watched

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from limner.painters.batched import DrawFailure, DrawItem, RawDrawing
-from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
+from limner.painters.diffusers import DrawSettings, PipelineSetup
 
 pytestmark = pytest.mark.slow
 FAMILIES = ("flux", "sd3", "sdxl", "qwen")
