@@ -19,8 +19,7 @@ from limner.store import Store
 from limner.store.records import load_drawings
 from limner.train import validation
 from limner.train.settings import parse
-from limner.train.start import train
-from limner.train.validation import Watched
+from limner.train.start import Watched, train
 from tests.cli.invoke import limner
 from tests.fakes.json_server import json_server
 from tests.train.conftest import make_flux, write_samples

@@ -17,8 +17,8 @@ from PIL import Image
 from benchmarks import screen_recall
 from limner.core.evidence import TextLine
 from limner.evidence.ocr import RapidOcr
+from limner.judges.screening import Flag, columns, raises_flag, screen
 from limner.judges.screening.rules import ScreenRule, bare_letters, is_wide, parse_pattern, rules
-from limner.judges.screening.screen import Flag, columns, raises_flag, screen
 from tests.needs import full, need, shared
 from tests.read_once.reader import reader
 from tests.read_once.sitecustomize import FOLDER
