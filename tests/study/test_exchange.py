@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from limner.core.errors import DataError, UsageError
 from limner.store import Store
-from limner.store.markings import load_markings
-from limner.store.ratings import load_comparisons, load_ratings
+from limner.store.markings import load_comparisons, load_markings, load_ratings
 from limner.store.records import load_drawings, load_setups
 from limner.study.exchange import COLUMNS, PAIRS, answer_rows, read_thing, write_answers
 from limner.study.import_answers import import_answers

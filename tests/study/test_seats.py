@@ -11,8 +11,7 @@ import sqlalchemy as sa
 from limner.core.errors import StoreError, UsageError
 from limner.core.redaction import token_hash
 from limner.store import Store
-from limner.store.markings import load_markings
-from limner.store.ratings import load_ratings
+from limner.store.markings import load_markings, load_ratings
 from limner.store.records import load_setups
 from limner.study.answers import Click, save_clicks, stored_click
 from limner.study.exchange import answer_rows

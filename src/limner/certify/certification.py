@@ -24,7 +24,7 @@ from ..running.plan import setup_id
 from ..running.progress import Progress
 from ..running.setup import Asking, load_exam_or_data, make_plan
 from ..store import Store
-from ..store.ratings import (
+from ..store.markings import (
     CERTIFICATE,
     DRIFT,
     CertificateRow,

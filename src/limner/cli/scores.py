@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from . import complete, options, running
-from .say import say, say_failures
+from . import complete, options, running, say, say_failures
 
 
 @click.command("scores", cls=options.SectionedCommand)

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from . import options
-from .say import say
+from . import options, say
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 ADDRESS = "http://127.0.0.1:8100"

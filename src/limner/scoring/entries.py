@@ -31,10 +31,11 @@ from ..store.markings import (
     MarksReader,
     ReadMarks,
     marking_setups,
+    newest_certificates,
+    rating_setups,
     save_read_marks,
     stream_markings,
 )
-from ..store.ratings import newest_certificates, rating_setups
 from ..store.records import (
     Drawing,
     evaluator_kinds,

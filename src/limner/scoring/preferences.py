@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..core.errors import UsageError
 from ..core.evaluator import Evaluator, EvaluatorFilter, label_evaluators, row_name
 from ..store import DEFAULT, Store
-from ..store.ratings import PairChoice, inclusion_weights, load_comparisons
+from ..store.markings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups
 from ..store.store import using_store
 from .groups import stored_exam

@@ -14,7 +14,7 @@ from .. import exams
 from ..core.errors import UsageError
 from ..core.protocol import Protocol
 from ..store import DEFAULT, Store
-from ..store.ratings import inclusion_weights, load_ratings
+from ..store.markings import inclusion_weights, load_ratings
 from ..store.records import evaluator_kinds
 from ..store.store import using_store
 from .entries import evaluators_of

@@ -17,8 +17,7 @@ from ..scoring import Group
 from ..scoring.corrected import StudyFrame
 from ..scoring.groups import find_groups, stored_exam
 from ..store import Store, now
-from ..store.markings import Marking, marking_setups
-from ..store.ratings import PairChoice, Rating
+from ..store.markings import Marking, PairChoice, Rating, marking_setups
 from ..store.records import evaluator_kinds, kind_of, load_drawings, load_questions, load_setups
 from ..store.schema import comparisons, markings, ratings, study_answers
 from .forms import CHECK, CHOICE, FIRST, MAX_TEXT, SECOND, SKIP, AnswerField

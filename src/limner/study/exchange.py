@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.csv_text import plain_cell, write_csv
-from ..core.data_rows import Problems, json_lines, read_lines
+from ..core.data_rows import Problems, json_lines, plain_cell, read_lines, write_csv
 from ..core.errors import DataError
 from ..core.evaluator import row_name
 from ..store.records import Drawing

@@ -16,7 +16,7 @@ from ...core.evaluator import KINDS, SHOWN_KINDS, Evaluator, EvaluatorFilter, gr
 from ...core.protocol import Protocol
 from ...evidence.probe import split_options
 from ...store import Store
-from ...store.ratings import load_inclusion_probabilities, load_painter_metrics, load_ratings
+from ...store.markings import load_inclusion_probabilities, load_painter_metrics, load_ratings
 from ...store.schema import attempts, studies
 from .. import Group, evaluators_of
 from ..groups import find_groups
