@@ -362,8 +362,7 @@ def flux_reason_command(**given: Any) -> None:
     command resumes. For several GPUs: accelerate launch --no_python limner train flux-reason …
     """
     from ..train.settings import FAST, parse
-    from ..train.start import train
-    from ..train.validation import Watched
+    from ..train.start import Watched, train
 
     settings = parse(
         (FAST if given["fast"] else {})
