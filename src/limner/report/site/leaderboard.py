@@ -15,11 +15,11 @@ from ...core.evaluator import Evaluator
 from ...core.protocol import Score
 from ...exams.paper import BOARD, printed_scores, rules
 from ...scoring import ON, Comparable, Group, Numbers, Standing, columns, comparable, standings
+from ...scoring.comparable import Contender, NumbersOf, ordered, places, settled
+from ...scoring.comparable import lead as leading
 from ...scoring.compare import Comparison
 from ...scoring.compare.pairs import painters_of
 from ...scoring.deviations import deviations
-from ...scoring.places import Contender, NumbersOf, ordered, places, settled
-from ...scoring.places import lead as leading
 from ...scoring.standings import fewer_standings, marking_cost
 from ...scoring.stats import MIN_CLUSTERS, Interval, rank_intervals
 from ..paper import known as layouts
