@@ -146,7 +146,7 @@ def _drawn(
 
     question = max((n for n, slots in drawn.items() if len(slots) == most), key=lambda n: (spread(n), -n))
     asked, slots = inventory.questions[question], drawn[question]
-    drawings = [_tile(slots[p], met[slots[p].number], inventory, pictures) for p in painters if p in slots]
+    drawings = [judges.tile(table, slots[p], pictures) for p in painters if p in slots]
     reference = pictures.small(asked.reference.sha256) if asked.reference else None
     return {"id": asked.id, "key": inventory.keys[question], "reference": reference, "drawings": drawings}
 
@@ -166,11 +166,6 @@ def _strips(table: JudgeTable, judges: JudgeData, pictures: Pictures) -> dict[st
         for slot in order:
             if len(chosen) < STRIP and all(slot.question != one.question and slot.image != one.image for one in chosen):
                 chosen.append(slot)
-        return [_tile(slot, met[slot.number], inventory, pictures) for slot in chosen]
+        return [judges.tile(table, slot, pictures) for slot in chosen]
 
     return {"best": strip(True), "worst": strip(False)} if len(slots) >= 2 * STRIP else {"best": [], "worst": []}
-
-
-def _tile(slot: DrawingSlot, met: float, inventory: Inventory, pictures: Pictures) -> dict[str, Any]:
-    body = {"p": slot.painter, "d": slot.short, "image": pictures.small(slot.image), "met": round(met, 4)}
-    return body | {"id": inventory.questions[slot.question].id, "key": inventory.keys[slot.question]}

@@ -115,13 +115,13 @@ def build(
                 watch(f"scores of {inventory.name}")
                 new = folder / "exams" / slugs[inventory.name] / ".data"
                 shutil.rmtree(new, ignore_errors=True)
-                made.append(ExamData(inventory, new))
+                made.append(ExamData(inventory, new, pictures))
                 made[-1].judge(chosen[inventory.name])
             pictures.finish(lambda count: watch(f"{count} pictures"))
         finally:
             pictures.close()
         watch("pages")
-        feet = [exam.write(pictures) for exam in made]
+        feet = [exam.write() for exam in made]
         write_boxes(opened, _wanted(made), {image for each in inventories for image in each.references})
         _write(folder, made, feet, slugs, store_name(opened))
         for exam in made:
