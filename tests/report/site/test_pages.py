@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,9 +24,9 @@ from limner.report.site import build, chunks
 from limner.report.site.builder import boxes_in, write_boxes
 from limner.report.site.chunks import Chunks, encode, make_key, no_folders, without_folders
 from limner.report.site.exam_data import differing
-from limner.report.site.inventory import DrawingSlot
+from limner.report.site.inventory import DrawingSlot, Terms
 from limner.report.site.judge_data import Faults
-from limner.report.site.leaderboard import JudgeTable
+from limner.report.site.leaderboard import BoardRows, JudgeTable
 from limner.report.site.pages import PAGES, POLICY, Provenance, exam_page, index_page, store_name, text
 from limner.scoring import Entry
 from limner.store import Store
@@ -58,8 +59,10 @@ class Tags(HTMLParser):
 
 def foot(word: str) -> Provenance:
     setup = {"variant": word, "templates": word, "judge": word, word: word}
-    table = JudgeTable(0, Evaluator("f", setup, word), times=[0.0, 0.5, 1.0])
-    return Provenance(word, word, "careful", 2, 3, 4, (0.0, 90.0), [table], {word: 7}, (0.5, 1.0))
+    table = JudgeTable(0, Evaluator("f", setup, word), boards=[BoardRows()], times=[0.0, 0.5, 1.0])
+    inventory: Any = SimpleNamespace(name=word, kind=SimpleNamespace(name=word), terms=Terms(), questions=[1, 2])
+    vars(inventory).update(painters=[1, 2, 3], slots={}, first=0.0, last=90.0)
+    return Provenance(inventory, [table], {word: 7}, 0)
 
 
 def shape(page: str) -> list[tuple[str, tuple[str, ...]]]:

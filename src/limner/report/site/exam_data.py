@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ from .chunks import Chunks, no_folders, without_folders
 from .inventory import DrawingSlot, Inventory, step_images, steps_of
 from .judge_data import MAX_REASON, JudgeData, criteria_json
 from .leaderboard import JudgeTable, board_notes, by_json, numbers_json, published, table_json
-from .pages import Provenance, provenance
+from .pages import Provenance
 from .pair_data import write_pairs
 from .pictures import Pictures
 
@@ -36,13 +37,16 @@ class ExamData:
     """The data of one exam for the site.
 
     Attributes:
+        home: The folder of its pages.
         broken: The errors in the exam's own code, in order, without duplicates.
         answer: The exam's result on the first page.
         failed: The drawings that could not be drawn, as rows of the page of failures.
     """
 
-    def __init__(self, inventory: Inventory, folder: Path, pictures: Pictures) -> None:
-        self.inventory, self.chunks, self.pictures = inventory, Chunks(folder), pictures
+    def __init__(self, inventory: Inventory, home: Path, pictures: Pictures) -> None:
+        self.inventory, self.home, self.pictures = inventory, home, pictures
+        self.chunks = Chunks(home / ".data")
+        shutil.rmtree(self.chunks.folder, ignore_errors=True)
         self.judges = JudgeData(inventory, self.chunks)
         self.body: dict[str, Any] = {}
         self.answer: dict[str, Any] = {}
@@ -77,7 +81,7 @@ class ExamData:
         chunks.add("exam", self.body)
         self.answer = answer(judges, self.pictures)
         self.answer["people"] = [each for each in people if each["way"] == self.answer["way"]]
-        return provenance(inventory, judges.tables, failures, differences)
+        return Provenance(inventory, judges.tables, failures, differences)
 
     def _question(self, question: Question[Any]) -> dict[str, Any]:
         reference = question.reference
