@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import version
+from pathlib import Path
+from string import Template
 
 from ...core.plot_data import plural
 from ...store import Store
@@ -139,29 +141,13 @@ def _page(title: str, page: str, root: str, built: float, head: str, foot: str) 
     styles = "\n".join(
         f'<link rel="stylesheet" href="{root}static/{name}.css?v={build}">' for name in ("site", *STYLES.get(page, ()))
     )
-    return f"""<!doctype html>
-<html lang="en" data-page="{page}" data-root="{root}" data-built="{build}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>{text(title)}</title>
-<link rel="icon" href="{root}static/icon.svg">
-{styles}
-{tags}
-</head>
-<body>
-<a class="skip" href="#main">Skip to the content</a>
-<header>{head}</header>
-<main id="main" tabindex="-1"><p class="wait" role="status">Loading …</p>
-<noscript><p>These pages need JavaScript, but no network: all their files are in this folder. Without JavaScript, use
-<code>limner scores</code> and <code>limner show</code>.</p></noscript></main>
-<footer>{foot}</footer>
-</body>
-</html>
-"""
+    words = {"page": page, "root": root, "build": build, "policy": POLICY, "title": text(title), "styles": styles}
+    return fill_template("page.html", **words, scripts=tags, head=head, foot=foot)
+
+
+def fill_template(name: str, **words: str) -> str:
+    """Return one of the templates of pages, with words in HTML in place of its names."""
+    return Template((Path(__file__).parent / name).read_text(encoding="utf-8")).substitute(words)
 
 
 def _foot(feet: Sequence[Provenance], built: float, store: str) -> str:

@@ -25,23 +25,11 @@ from ..tables.analyses import item_tables
 from ..tables.certificates import PICTURES, certificate_tables, dose_table, fact_table, proof_tables
 from ..tables.model import Table
 from ..tables.render.html import fragment
-from .pages import text
+from .pages import fill_template, text
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 SIDE = 440
 """The longer side of a picture, in pixels."""
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 76em; padding: 0 1em; }
-.figures { display: flex; flex-wrap: wrap; gap: 1.5em; }
-figure { margin: 0; max-width: 440px; }
-figure img { max-width: 100%; border: 1px solid #8888; }
-figure table { border-collapse: collapse; font-size: 85%; width: 100%; }
-figure td { border-top: 1px solid #8884; padding: .15em .4em; vertical-align: top; }
-.wrong { color: #b3261e; font-weight: 600; }
-body .limner-table td.words { white-space: normal; }
-summary { cursor: pointer; padding: .3em 0; }
-.said { color: #555; margin: .2em 0 .6em; max-width: 60em; }
-"""
 EXPECTED = {"stand": "must pass", "fall": "must fail"}
 """The words for the expected results of criteria."""
 _REPLAYED = re.compile(r"replay/\S*/(?=[^/\s]+)")
@@ -101,24 +89,8 @@ def single_page(title: str, tables: Iterable[Table], head: str, about: str, sect
     shown = "".join(fragment(table) for table in tables)
     pictures = "".join(_section(section, blobs, folded is not None) for section in sections)
     shown += "".join(_fold(name, fragment(table)) for name, table in (folded or {}).items())
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{text(title)}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<h1><bdi>{text(title)}</bdi></h1>
-{shown}
-<h2>{text(head)}</h2>
-<p>{text(about)}</p>
-{pictures}
-</body>
-</html>
-"""
+    words = {"policy": POLICY, "title": text(title), "head": text(head), "about": text(about)}
+    return fill_template("single_page.html", **words, tables=shown, pictures=pictures)
 
 
 def _fold(summary: str, content: str) -> str:
