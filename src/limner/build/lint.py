@@ -63,12 +63,13 @@ def lint_entries(how: LintSettings, body: Mapping[str, Any]) -> tuple[list[Lint]
 
 YES_NO = 0.8
 """The share of yes/no questions from which all criteria of a kind must be such questions."""
-ALIKE, SHARED = 0.9, 0.5
-"""The similarity of embeddings from which two criteria may ask the same, and the share of common words from which they
-rather ask the same of two things."""
+ALIKE = 0.86
+"""The similarity of embeddings from which two criteria ask the same, if no name, number or word of contrast differs."""
+_CONTRASTS = frozenset(Path(__file__).with_name("contrast_words.txt").read_text(encoding="utf-8").split())
+"""Words that tell one part of a drawing from another, such as first and second; embeddings hardly distinguish them."""
 _SENTENCE = re.compile(r"[.?!][\"”'’)]?\s*$")
-_NAMES = QUOTED, re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"(?<!^)\b[A-Z]+\b")
-"""The names in a criterion: labels, numbers, capital letters."""
+_NAMES = QUOTED, re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"(?<![^\s(])(?<!^)(?:[A-Z]+|(?!a\b)[a-z])\b")
+"""The names in a criterion: labels, numbers, capital and single letters."""
 _POSSESSIVE = re.compile(r"['’]s\b")
 _DIRECTED = re.compile(
     r"\b(?:from|to|into|above|below|over|under|left|right|before|after|than|inside)\b", re.IGNORECASE
@@ -163,14 +164,14 @@ def _repeats(text: str, earlier: Sequence[Criterion], vectors: Mapping[str, Any]
 
 
 def is_reworded(first: str, second: str) -> bool:
-    """Return whether two criteria ask the same in other words: labels and numbers are equal, and nearly all words.
+    """Return whether two criteria ask the same in other words: nearly all words are equal, and all names.
 
     >>> is_reworded("Is the nucleus drawn in the cell's centre?", "In the centre of the cell, is a nucleus drawn?")
     True
     >>> is_reworded("Does an arrow lead from the sun to the leaf?", "Does an arrow lead from the leaf to the sun?")
     False
     """
-    if any(sorted(rule.findall(first)) != sorted(rule.findall(second)) for rule in _NAMES):
+    if not may_mean_same(first, second):
         return False
     if _DIRECTED.search(first) and _ordered(first) != _ordered(second):
         return False
@@ -178,15 +179,15 @@ def is_reworded(first: str, second: str) -> bool:
 
 
 def may_mean_same(first: str, second: str) -> bool:
-    """Return whether two criteria with near embeddings may ask the same: they differ in more than a name or a number.
+    """Return whether two criteria with near embeddings may ask the same: no name and no word of contrast differs.
 
-    >>> may_mean_same("Is the AND gate drawn with two inputs?", "Is the OR gate drawn with two inputs?")
+    >>> may_mean_same("Does the first curve rise?", "Does the second curve rise?")
     False
     """
     if any(rule.findall(first) != rule.findall(second) for rule in _NAMES):
         return False
-    one, two = stems(first), stems(second)
-    return not (one - two and two - one and len(one & two) >= SHARED * len(one | two))
+    one, two = (_CONTRASTS.intersection(re.findall(r"\w+", text.casefold())) for text in (first, second))
+    return not (one - two and two - one)
 
 
 def _ordered(text: str) -> list[str]:
