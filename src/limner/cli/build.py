@@ -69,7 +69,7 @@ def check_command(recipe: Path) -> None:
     from ..build.recipe import check_recipe
 
     checked = check_recipe(recipe)
-    steps = ", ".join(entry.name for entry in checked.entries)
+    steps = ", ".join(entry.name for entry in checked.steps)
     say(f"{checked.name} makes exams of the kind {checked.exam}: {steps}")
 
 
