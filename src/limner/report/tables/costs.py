@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from ...calls.batches import BatchState
-from ...calls.purse import PurseState
+from ...calls.budget import PurseState
 from ...core.catalogue import ModelFacts, PainterFacts, state_of, successor_of
 from ...core.plot_data import plural
 from ...core.settings import Settings

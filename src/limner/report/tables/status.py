@@ -9,8 +9,7 @@ from typing import Any
 from ...build.flow import StepCount
 from ...build.recipe import BuildRecipe, PaperCount, RecipeStep
 from ...core.errors import UsageError
-from ...exams import SAMPLE, SHIPPED, exam_names, kind, read, resolve
-from ...exams.data_source import downloaded_data
+from ...exams import SAMPLE, SHIPPED, downloaded_data, exam_names, kind, read, resolve
 from ...exams.key import OCR_PAINTERS, PAINTERS
 from ...judges.key import count_agreement
 from ...scoring import Standing

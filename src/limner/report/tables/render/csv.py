@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....core.csv_text import write_csv
+from ....core.data_rows import write_csv
 from ..model import MISSING, PUBLISHED, Cell, Table, TableRow, clean
 
 ABOUT = ("painter", "strategy", "judge", "evaluator", "reading", "n")
