@@ -14,11 +14,11 @@ from typing import Any
 
 from .. import exams
 from ..calls import digest
+from ..core.asks import Prompts
 from ..core.data_rows import write_csv
 from ..core.errors import UsageError
 from ..core.exam import Exam
 from ..core.images import decode
-from ..core.prompts import Prompts
 from ..store import now
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core.asks import Prompts
 from ..core.exam import Exam
-from ..core.prompts import Prompts
 
 TEMPLATES = Path(__file__).parent / "templates"
 PICTURED, PLAIN = "metadata.jsonl", "questions.jsonl"

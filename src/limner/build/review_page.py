@@ -122,12 +122,12 @@ async def act(request: Request) -> Response:
         sent = SentReview.model_validate_json(await request.body())
     except ValidationError as error:
         raise HTTPException(400, "The request is not as our page sends it.") from error
-    review, error = _review(sent, found, reviewer, desk), GONE
+    review, refusal = _review(sent, found, reviewer, desk), GONE
     if review is not None:
         kept = await add_if_unchanged(desk.store, review, sent.seen, alone=not reviewer.settles)
-        error = CHANGED if kept is None else ""
+        refusal = CHANGED if kept is None else ""
     now = await asyncio.to_thread(desk.view, found, reviewer)
-    return JSONResponse({"error": error, "now": now}, 409) if error else JSONResponse({"kept": True, "now": now})
+    return JSONResponse({"error": refusal, "now": now}, 409) if refusal else JSONResponse({"kept": True, "now": now})
 
 
 def _review(sent: SentReview, found: ReviewItem, reviewer: Reviewer, desk: ReviewDesk) -> Review | None:

@@ -12,10 +12,10 @@ from ....build.base import PART, TRAIN, BuildItem
 from ....build.engine import Builder
 from ....build.export import check_empty, markdown_table, step_counts, write_table
 from ....build.hub import card_heading
+from ....core.asks import Prompts
 from ....core.errors import UsageError
 from ....core.exam import Exam, Question, Reference
 from ....core.images import SUFFIXES, inspect
-from ....core.prompts import Prompts
 from ....core.training import FILE, TrainSample, read_samples
 
 TRAINING_PROVENANCE = ("id", "image", "sha256", "origin", "licence", "source")
