@@ -198,7 +198,7 @@ class Framed(ABC):
         return "\n".join(rendered(table, "table").rstrip("\n") for table in self.tables())
 
     def _repr_html_(self) -> str:
-        from .render.html import fragments
+        from .html import fragments
 
         return fragments(self.tables())
 
@@ -238,7 +238,7 @@ class Table(Framed):
 
     def frame_rows(self) -> FrameRows:
         """Return a row for every painter, judge or exam, with its numbers as printed."""
-        from .render.csv import HEADS, table_records
+        from .render import HEADS, table_records
 
         return numbers_of(*table_records(self), HEADS)
 

@@ -17,7 +17,7 @@ from ...store import Store
 from ...store.records import PROMPT_CUT, describe_cut_prompt, load_drawings, load_exam
 from ...store.store import using_store
 from .model import FrameRows, Table, simple_table
-from .render.text import console, escape
+from .text import console, escape
 
 SMALL = 480
 """The longer side of a picture shown with its marks, in pixels."""
@@ -96,7 +96,7 @@ def print_question(body: dict[str, Any]) -> None:
     """Print the question's description to the terminal."""
     from rich.padding import Padding
 
-    from .render.text import show
+    from .text import show
 
     out = console()
     out.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")

@@ -145,7 +145,7 @@ class QuestionView(Framed, dict[str, Any]):
         return f"<QuestionView: {self['exam']} {self['id']}, {drawings}, {markings}>"
 
     def _repr_html_(self) -> str:
-        from .render.html import question_html
+        from .html import question_html
 
         return question_html(self, self.pictures, self.tables())
 
