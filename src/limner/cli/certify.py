@@ -40,8 +40,8 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     from ..certify.planted import power
     from ..core import settings
     from ..report.tables.certificates import certificate_tables, drift_table, power_table
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..store.store import open_or_empty, open_store
 
     form = given["form"]

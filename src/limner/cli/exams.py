@@ -99,8 +99,8 @@ def prove(exam: str, **given: Any) -> None:
     from ..certify.certification import open_judge_exam, open_proof
     from ..core import settings
     from ..core.errors import UsageError
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..store.store import open_or_empty, open_store
 
     if len(given["judges"]) != 1:

@@ -24,9 +24,8 @@ from ..site import build as build_site
 from ..tables.html import escape, fragment, fragments
 from ..tables.model import MISSING, Table, simple_table
 from ..tables.render import rendered
-from .cells import CellCount
 from .checklist import Checklist, ItemState
-from .figures import Figure, categories_table, figures_of
+from .items import CellCount, Figure, categories_table, figures_of
 from .request import PaperRow
 from .steps import StepState
 
