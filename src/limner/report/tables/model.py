@@ -290,6 +290,12 @@ def simple_table(
     return Table("", title, (sheet,), (sheet,), caption, tuple(notes[:most]), framed=True, details=further)
 
 
+def column_table(title: str, columns: Sequence[tuple[str, Cells]], notes: Sequence[str] = (), **how: Any) -> Table:
+    """Return a `simple_table` of columns, each given by its head and its cells."""
+    rows = list(zip(*(cells for _, cells in columns), strict=True))
+    return simple_table(title, [head for head, _ in columns], rows, notes, **how)
+
+
 def number(value: float | None, digits: int) -> str:
     """Return a number with `digits` decimals, or a dash for None.
 
