@@ -316,8 +316,8 @@ def sorting(
     Raises:
         UsageError: The exam has no failure modes, several evaluators have marked, or nothing is wrong.
     """
+    from .core.asks import Prompts
     from .core.images import Preparer
-    from .core.prompts import Prompts
     from .models import open_model
     from .running.modes import ModeSorter, WrongDrawing
     from .running.setup import service_limits

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.calls import Budget, BudgetReached, Calls, Fault
-from limner.calls.rate_limit import Limits
+from limner.calls.turns import Limits
 from limner.calls.usage import bill, reported_dollars, reported_tokens
 from limner.core.asks import Text
 from limner.running.estimate import mean_use, spent

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..calls import Budget, Calls, Fault, Limits, purpose
-from ..calls.purse import check_purse, open_purse
+from ..calls.budget import check_purse, open_purse
+from ..core.asks import Prompts
 from ..core.errors import LimnerError, UsageError
 from ..core.loops import process_all, run_to_end
-from ..core.prompts import Prompts
 from ..painters import Painter
 from ..running.estimate import spent
 from ..running.progress import Progress

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import exams
 from ..calls import digest
-from ..core.csv_text import write_csv
+from ..core.data_rows import write_csv
 from ..core.errors import UsageError
 from ..core.exam import Exam
 from ..core.images import decode

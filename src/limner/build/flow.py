@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..calls import digest
-from ..core.prompts import Prompts
+from ..core.asks import Prompts
 from .base import BuildItem
 from .recipe import PaperCount, RecipeStep
 from .records import BuildRow

@@ -13,11 +13,10 @@ from typing import Any
 from pydantic import ConfigDict, Field, ValidationError
 
 from .. import exams
+from ..core.asks import Prompts
 from ..core.data_rows import Problems
 from ..core.errors import LimnerError, UsageError
-from ..core.prompts import Prompts
-from ..core.schema import StrictModel, first_error
-from ..core.vocabulary import add_problems, line_of, read_declared
+from ..core.schema import StrictModel, add_problems, first_error, line_of, read_declared
 from .ask import ASK, AskSettings
 from .base import BuildStep, Code
 from .reviews import REVIEW

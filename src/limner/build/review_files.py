@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..core.csv_text import plain_cell, write_csv
-from ..core.data_rows import Problems, json_lines
+from ..core.data_rows import Problems, json_lines, plain_cell, write_csv
 from ..core.errors import UsageError
 from ..core.images import SUFFIXES, inspect
 from .base import BuildItem

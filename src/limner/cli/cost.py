@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from . import options, running
-from .say import say
+from . import options, running, say
 
 
 @click.command("estimate", cls=options.SectionedCommand)
@@ -60,7 +59,7 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
 @options.form
 def spend_command(by: tuple[str, ...], purse: str | None, store: str, form: str) -> None:
     """Show what was spent on image calls (paint) and chat calls (chat), failed attempts included."""
-    from ..calls.purse import read_purses
+    from ..calls.budget import read_purses
     from ..report.tables.render import show
     from ..report.tables.status import purse_table, spend_table
     from ..running.estimate import spent
@@ -137,8 +136,7 @@ def update_command(source: str | None, trust: bool, yes: bool) -> None:
     models with their shutdown dates, such as openai. The facts are stored in your configuration folder.
     """
     from ..core import catalogue, settings
-    from ..models.cost_map import ADDRESS
-    from ..models.refresh import read_update
+    from ..models.refresh import ADDRESS, read_update
 
     update = read_update(source or ADDRESS, settings.load(), trust=trust)
     for line in update.lines():

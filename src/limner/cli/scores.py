@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from . import complete, options, running
-from .say import say, say_failures
+from . import complete, options, running, say, say_failures
 
 
 @click.command("scores", cls=options.SectionedCommand)
@@ -191,7 +190,7 @@ def _evaluator_names(exam: str, words: tuple[str, ...], store: str) -> list[str]
     if not words:
         return []
     from ..scoring import evaluators_of
-    from ..scoring.compare.everyone import people_names
+    from ..scoring.compare.judges import people_names
     from ..scoring.groups import stored_exam
     from ..scoring.preferences import PEOPLE
     from ..store.store import open_store

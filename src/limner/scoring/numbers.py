@@ -17,7 +17,7 @@ from ..core.marks import Criterion, fill, values
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
 from .stats import Interval, Parts, bootstrap, ratios, resampled
-from .stats.types import Derive, Floats
+from .stats.resample import Derive, Floats
 
 V = TypeVar("V")
 Ends = Mapping[str, tuple[float, float]]

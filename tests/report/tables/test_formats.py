@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.core.csv_text import safe_cell
+from limner.core.data_rows import safe_cell
 from limner.report.paper import build, find
 from limner.report.tables import html, latex
 from limner.report.tables.model import Column, RowBlock, Table, clean

@@ -428,7 +428,7 @@ def run_steps(
     Args:
         checklist: The checklist with the steps.
         budget: Dollars that all steps may spend in total.
-        purse: The purse they spend from; see `limner.calls.purse`.
+        purse: The purse they spend from; see `limner.calls.budget`.
         change_purse: Whether `budget` becomes the purse's limit.
         concurrency: The maximum number of concurrent calls.
         retry_failed: Whether to retry refusals and unreadable replies.

@@ -10,8 +10,8 @@ from ...core.evaluator import REFERENCE
 from ...core.plot_data import plural
 from ...core.protocol import Score
 from ...scoring import Standing, columns
+from ...scoring.comparable import lead, ordered, places, printed
 from ...scoring.compare import Comparison
-from ...scoring.places import lead, ordered, places, printed
 from ...scoring.stats import ALPHA
 from .boards import BoardRows
 from .inventory import DrawingSlot, Inventory

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...scoring import ON, Comparable, Group, Numbers, Standing, columns, comparable, standings
+from ...scoring.comparable import lead
 from ...scoring.compare import Comparison
 from ...scoring.compare.pairs import painters_of
-from ...scoring.places import lead
 from ...scoring.standings import fewer_standings
 from ...scoring.stats import MIN_CLUSTERS, rank_intervals
 from .inventory import Inventory

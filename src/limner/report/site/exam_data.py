@@ -13,7 +13,7 @@ from ...exams.views import view
 from ...scoring import columns, evaluators_of
 from ...scoring.compare import Agreement
 from ...scoring.compare import judges as compare_judges
-from ...scoring.compare.everyone import people_names
+from ...scoring.compare.judges import people_names
 from ...scoring.compare.opinions import PEOPLE_PREFIX
 from ...scoring.stats import Interval
 from ...store.records import Drawing

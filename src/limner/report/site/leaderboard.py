@@ -9,8 +9,8 @@ from typing import Any
 from ...core.protocol import Score
 from ...exams.paper import BOARD, printed_scores, rules
 from ...scoring import Numbers, Standing, columns
-from ...scoring.places import Contender, NumbersOf, ordered, places, settled
-from ...scoring.places import lead as leading
+from ...scoring.comparable import Contender, NumbersOf, ordered, places, settled
+from ...scoring.comparable import lead as leading
 from ...scoring.stats import MIN_CLUSTERS, Interval
 from .boards import BoardRows
 from .chunks import no_folders, without_folders

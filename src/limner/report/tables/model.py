@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from ...core.csv_text import write_csv
+from ...core.data_rows import write_csv
 from ...core.errors import need_extra, need_polars
 from ...core.redaction import escape_controls, without_secrets
 from ...scoring.stats import MIN_CLUSTERS, Interval

@@ -12,7 +12,7 @@ from ...core.evaluator import name_and_spec, row_name
 from ...core.exam import whole_tags
 from ...core.images import BadImage, prepare
 from ...core.plot_data import plural
-from ...judges.screening.screen import screen_drawings
+from ...judges.screening import screen_drawings
 from ...scoring.groups import find_groups
 from ...store import Store
 from ...store.records import PROMPT_CUT, describe_cut_prompt, load_drawings, load_exam

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ...core.csv_text import write_csv
+from ...core.data_rows import write_csv
 from ...core.redaction import printable
 from .model import MISSING, PUBLISHED, Cell, Column, Sheet, Table, TableRow, aside, clean, interval
 

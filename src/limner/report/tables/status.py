@@ -10,13 +10,12 @@ from typing import Any
 from ...build.flow import StepCount
 from ...build.recipe import BuildRecipe, PaperCount, RecipeStep
 from ...calls.batches import BatchState
-from ...calls.purse import PurseState
+from ...calls.budget import PurseState
 from ...core.catalogue import ModelFacts, PainterFacts, state_of, successor_of
 from ...core.errors import UsageError
 from ...core.plot_data import plural
 from ...core.settings import Settings
-from ...exams import SAMPLE, SHIPPED, exam_names, kind, read, resolve
-from ...exams.data_source import downloaded_data
+from ...exams import SAMPLE, SHIPPED, downloaded_data, exam_names, kind, read, resolve
 from ...exams.key import OCR_PAINTERS, PAINTERS
 from ...judges.key import count_agreement
 from ...running.estimate import Estimate, Spent, total

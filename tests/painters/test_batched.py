@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from limner.calls import Fault
 from limner.core.images import BadImage
-from limner.painters.batched.jobs import (
+from limner.painters.batched import (
     BatchDrawer,
     DrawFailure,
     DrawItem,
@@ -39,7 +39,7 @@ def room_for(most: int, seen: list[int]) -> Callable[[NumberedItems], Iterator[D
 
 
 # A collection walks over all that the other tests keep in memory.
-@patch("limner.painters.batched.jobs.gc.collect", lambda: 0)
+@patch("limner.painters.batched.gc.collect", lambda: 0)
 @given(count=st.integers(0, 40), most=st.integers(1, 40))
 def test_every_item_is_drawn_once_at_any_batch_limit(count: int, most: int) -> None:
     seen: list[int] = []

@@ -1,4 +1,4 @@
-"""The screening rules of `rules.toml`, and the search for their words among a drawing's letters."""
+"""The screening rules of `screening_rules.toml`, and the search for their words among a drawing's letters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-from ...core.evidence import LATIN_LOOKS, TextLine
+from ..core.evidence import LATIN_LOOKS, TextLine
 
 GAP = 20
 """The number of letters that a bare ``~`` allows between two words."""
@@ -144,7 +144,7 @@ def _rule(body: dict[str, Any], words: Mapping[str, str]) -> ScreenRule:
 @cache
 def rules() -> tuple[ScreenRule, ...]:
     """Return all rules, in the order of the file."""
-    text = files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("screening_rules.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)
     return tuple(_rule(body, table["words"]) for body in table["rules"])
 

@@ -14,12 +14,12 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-from .data_files import Columns, find_reference, leaves_folder, parse_json_text
-from .data_rows import TABLES, EmbeddedImage, Problems, read_rows, shorten
-from .exam import Reference
-from .images import BadImage, TooLargeImage, inspect
-from .json_text import check_depth
-from .schema import LONE_SURROGATE, Id, StrictModel, without_controls
+from ...core.data_files import Columns, find_reference, leaves_folder, parse_json_text
+from ...core.data_rows import TABLES, EmbeddedImage, Problems, read_rows, shorten
+from ...core.exam import Reference
+from ...core.images import BadImage, TooLargeImage, inspect
+from ...core.json_text import check_depth
+from ...core.schema import LONE_SURROGATE, Id, StrictModel, without_controls
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "prompt_id", "index", "key"),

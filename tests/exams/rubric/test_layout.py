@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from limner.core import images
-from limner.core.data_layout import DataLayout, Record, Records, read_list, read_records
 from limner.core.data_rows import TABLES, Problems
 from limner.core.errors import DataError, LimnerError
+from limner.exams.rubric.layout import DataLayout, Record, Records, read_list, read_records
 from tests.support import picture
 
 

@@ -13,13 +13,24 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ...core.evidence import OCR, TextLine
-from ...core.exam import Question
-from ...core.protocol import Protocol
-from ...store import Store
-from ...store.records import Drawing, load_results
-from ...store.schema import calls, evidence
-from .rules import Letters, Pattern, PatternSlot, Places, ScreenRule, WordMatch, find_words, is_wide, letters, rules
+from ..core.evidence import OCR, TextLine
+from ..core.exam import Question
+from ..core.protocol import Protocol
+from ..store import Store
+from ..store.records import Drawing, load_results
+from ..store.schema import calls, evidence
+from .screening_rules import (
+    Letters,
+    Pattern,
+    PatternSlot,
+    Places,
+    ScreenRule,
+    WordMatch,
+    find_words,
+    is_wide,
+    letters,
+    rules,
+)
 
 INNER_GAP = 8
 """The most other letters between two words that OCR glued into one."""
@@ -280,7 +291,7 @@ def _lines_by_image(store: Store, images: set[str]) -> dict[str, list[list[TextL
         ).all()
     if not engines:
         return lines_by_image
-    from ...calls import Request
+    from ..calls import Request
 
     keys = {
         Request("probe", engine, {"image": image}).key: image

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from limner.core.graph_layout import Box, layer_nodes, order_layers, place_row, wrap_name
+from limner.exams.views import Box, layer_nodes, order_layers, place_row, wrap_name
 
 
 def test_layering_breaks_cycles_and_ignores_unknown_nodes() -> None:
