@@ -176,7 +176,7 @@ def status_command(name: str, output: Path | None, items: str | None, store: str
                 "paper": [count.model_dump() for count in builder.recipe.paper]}  # fmt: skip
         show(form, lambda: [funnel_table(name, builder.recipe, counts)], body=lambda: body)
         if output is not None:
-            from ..report.plots.counts import plot_funnel
+            from ..report.plots.rows import plot_funnel
 
             plot_funnel(name, builder.recipe, rows, output)
             say(f"written: {output}", err=True)

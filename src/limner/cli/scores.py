@@ -323,7 +323,7 @@ def modes_command(exam: str, **given: Any) -> None:
     title = f"{exam} · judge {sorting.judge} · wrong answers by mode, sorted by {sorting.sorter.model.name}"
     show(form, lambda: [modes_table(title, sorting.sorter.modes, counts, sorting.notes)], body=lambda: body)
     if given["output"] is not None:
-        from ..report.plots.counts import plot_modes
+        from ..report.plots.rows import plot_modes
 
         caption = f"{exam} · judge {sorting.judge} · sorted by {sorting.sorter.model.name}"
         plot_modes(sorting.sorter.modes, counts, caption, given["output"])
