@@ -111,9 +111,8 @@ def run_command(name: str, **given: Any) -> None:
     from ..build.open import change_build, with_models
     from ..build.records import load_build
     from ..core import settings
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
-    from ..report.tables.status import funnel_rows, funnel_table
+    from ..report.tables.status import estimate_table, funnel_rows, funnel_table
     from ..running.setup import service_limits
     from ..store.store import open_store
 

@@ -99,8 +99,8 @@ def prove(exam: str, **given: Any) -> None:
     from ..certify.proof import open_proof
     from ..core import settings
     from ..core.errors import UsageError
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..store.store import open_or_empty, open_store
 
     if len(given["judges"]) != 1:
@@ -403,8 +403,8 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     from ..certify.watch import rewatch
     from ..core import settings
     from ..report.tables.certificates import certificate_tables, drift_table, power_table
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..store.store import open_or_empty, open_store
 
     form = given["form"]

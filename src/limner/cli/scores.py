@@ -291,8 +291,8 @@ def modes_command(exam: str, **given: Any) -> None:
     from .. import api
     from ..core import settings
     from ..report.tables.analyses import count_modes, modes_table
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..store.store import open_store
 
     with open_store(given["store"]) as store:
