@@ -14,17 +14,11 @@ from .core.evaluator import SHOWN_KINDS
 from .core.exam import Selection
 from .core.protocol import parse_reading
 from .core.registry import lazy_attributes
+from .report.tables.agreement import JudgeAgreement
+from .report.tables.comparison import Comparisons, ExamComparison
 from .report.tables.model import Table
-from .report.tables.question import describe_question, small_pictures
-from .report.tables.results import (
-    Comparisons,
-    ExamComparison,
-    JudgeAgreement,
-    QuestionView,
-    Standings,
-    exam_comparison,
-    judge_agreement,
-)
+from .report.tables.question import QuestionView, describe_question, small_pictures
+from .report.tables.scores import Standings
 from .scoring import comparables, standings
 from .scoring import compare as comparing
 from .scoring.corrected import with_corrections
@@ -176,7 +170,7 @@ def compare(
     with using_store(store) as opened:
         if isinstance(exam, str):
             return Comparisons(comparing.painters(exam, store=opened, **how))
-        return exam_comparison(comparing.exams(list(exam), store=opened, **how))
+        return ExamComparison(**vars(comparing.exams(list(exam), store=opened, **how)))
 
 
 def agree(
@@ -205,7 +199,7 @@ def agree(
         **which: ``painters``, ``variant``, ``options``, ``selection``, …; see `limner.groups`.
     """
     how: dict[str, Any] = {"score": score, "reading": reading, "constants": constants, "study": study}
-    return judge_agreement(comparing.judges(exam, store=store, by=by, judges=judges, **how, **which))
+    return JudgeAgreement(**vars(comparing.judges(exam, store=store, by=by, judges=judges, **how, **which)))
 
 
 def table(
@@ -322,8 +316,8 @@ def sorting(
     Raises:
         UsageError: The exam has no failure modes, several evaluators have marked, or nothing is wrong.
     """
+    from .core.asks import Prompts
     from .core.images import Preparer
-    from .core.prompts import Prompts
     from .models import open_model
     from .running.modes import ModeSorter, WrongDrawing
     from .running.setup import service_limits

@@ -388,7 +388,7 @@ def test_unreachable_cluster_is_an_error() -> None:
 def test_messages_are_wrapped_between_words_on_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from limner.cli.say import say
+    from limner.cli import say
 
     message = "limner: " + "an address " * 12 + "http://127.0.0.1:8000/" + "v1/" * 30
     say(message, err=True)

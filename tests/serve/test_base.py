@@ -18,9 +18,8 @@ from starlette.testclient import TestClient
 
 from limner.core.errors import StoreError
 from limner.core.redaction import csrf_token, new_token, token_hash
-from limner.serve import connections
-from limner.serve.base import CSRF, HEADERS, WebLimits, address_of, check_change, listen, make_app, make_server
-from limner.serve.connections import LastHop
+from limner.serve import base
+from limner.serve.base import CSRF, HEADERS, LastHop, WebLimits, address_of, check_change, listen, make_app, make_server
 
 
 async def change(request: Request) -> Response:
@@ -129,7 +128,7 @@ def test_client_guessing_links_is_blocked() -> None:
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
     """A running server with a short time limit and few connections."""
     for name, value in {"REQUEST_S": 0.4, "MAX_PER_ADDRESS": 20}.items():
-        monkeypatch.setattr(connections, name, value)
+        monkeypatch.setattr(base, name, value)
     routes = [Route("/r/{token}", change, methods=["POST"]), Route("/large", large)]
     listening, server = listen("127.0.0.1", 0), make_server(make_app(routes))
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]))
@@ -158,8 +157,8 @@ def test_slow_connections_are_dropped_and_do_not_shut_others_out(served: tuple[s
 
 def test_idle_connections_give_way_to_new_ones(served: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """A class behind one address, whose browsers keep their connections, does not shut its own members out."""
-    monkeypatch.setattr(connections, "REQUEST_S", 60.0)
-    idle = [socket.create_connection(served, timeout=5) for _ in range(connections.MAX_PER_ADDRESS)]
+    monkeypatch.setattr(base, "REQUEST_S", 60.0)
+    idle = [socket.create_connection(served, timeout=5) for _ in range(base.MAX_PER_ADDRESS)]
     for _ in range(3):
         assert answer(served).startswith(b"HTTP/1.1 200")
     for one in idle:
@@ -173,13 +172,13 @@ LARGE = 2**25
 def test_slow_reader_gets_whole_response_and_stalled_one_is_dropped(
     served: tuple[str, int], monkeypatch: pytest.MonkeyPatch, stalls: bool
 ) -> None:
-    monkeypatch.setattr(connections, "STALL_S", 0.4 if stalls else 60.0)
+    monkeypatch.setattr(base, "STALL_S", 0.4 if stalls else 60.0)
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         one.settimeout(20)
         one.connect(served)
         one.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        threading.Event().wait(3 * connections.REQUEST_S)
+        threading.Event().wait(3 * base.REQUEST_S)
         came = 0
         with suppress(OSError):
             while piece := one.recv(2**20):

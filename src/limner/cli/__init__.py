@@ -8,16 +8,19 @@ from __future__ import annotations
 import gc
 import os
 import select
+import shutil
 import signal
 import sys
 import threading
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from .say import say
+if TYPE_CHECKING:
+    from ..running.progress import Progress
 
 GROUPS: dict[str, dict[str, str]] = {
     "Draw and mark": {
@@ -75,8 +78,42 @@ UNDECODABLE = "Could not decode to UTF-8"
 EVERYDAY = ("demo", "run", "scores", "compare", "show", "report", "estimate", "doctor")
 """The commands that help lists first."""
 COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
-_FILES = {"Draw and mark": "run", "Judges": "certify", "First steps": "demo", "People": "study", "Models": "cost"}
+_FILES = {
+    "Draw and mark": "run",
+    "Judges": "exams",
+    "First steps": "demo",
+    "People": "study",
+    "Models": "cost",
+    "Train": "build",
+    "Evidence": "run",
+}
 """The module with a group's commands, if its name differs from the group's."""
+
+
+def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = False) -> None:
+    """Print a text, made safe for the terminal; there, long messages are wrapped between words.
+
+    Args:
+        text: The text, of any origin.
+        err: Whether to print to standard error.
+        nl: Whether to end the line.
+        over: Whether to overwrite the current line of the terminal.
+    """
+    from ..core.redaction import printable
+
+    shown = printable(text)
+    if err and not over and sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        shown = "\n".join(
+            fill(line, width, break_long_words=False, break_on_hyphens=False) for line in shown.split("\n")
+        )
+    click.echo(("\r\033[K" if over else "") + printable(shown), err=err, nl=nl)
+
+
+def say_failures(progress: Progress) -> None:
+    """Print what failed, by cause, and what to do about it."""
+    for line in progress.failure_lines():
+        say(line, err=True)
 
 
 class LazyGroup(click.Group):
@@ -102,7 +139,7 @@ class LazyGroup(click.Group):
         from tempfile import TemporaryDirectory
 
         from ..core.errors import LimnerError
-        from .damage import copy_undamaged_of, reads_only
+        from .store import copy_undamaged_of, reads_only
 
         with TemporaryDirectory(prefix="limner-") as folder:
             copy, message = copy_undamaged_of(stores, folder)

@@ -1,4 +1,4 @@
-"""Commands that build exams: build list, check, new, run, status, review, export."""
+"""Commands that build exams, and that train: build list, check, new, run, status, review, export; train flux-reason."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from . import options, running
-from .say import say, say_failures
+from . import options, running, say, say_failures
 
 build_settings = options.combine_options(
     click.option("--set", "settings", multiple=True, metavar="STEP.SETTING=VALUE",
@@ -69,7 +68,7 @@ def check_command(recipe: Path) -> None:
     from ..build.recipe import check_recipe
 
     checked = check_recipe(recipe)
-    steps = ", ".join(entry.name for entry in checked.entries)
+    steps = ", ".join(entry.name for entry in checked.steps)
     say(f"{checked.name} makes exams of the kind {checked.exam}: {steps}")
 
 
@@ -112,9 +111,8 @@ def run_command(name: str, **given: Any) -> None:
     from ..build.open import change_build, with_models
     from ..build.records import load_build
     from ..core import settings
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
-    from ..report.tables.status import funnel_rows, funnel_table
+    from ..report.tables.status import estimate_table, funnel_rows, funnel_table
     from ..running.setup import service_limits
     from ..store.store import open_store
 
@@ -178,7 +176,7 @@ def status_command(name: str, output: Path | None, items: str | None, store: str
                 "paper": [count.model_dump() for count in builder.recipe.paper]}  # fmt: skip
         show(form, lambda: [funnel_table(name, builder.recipe, counts)], body=lambda: body)
         if output is not None:
-            from ..report.plots.counts import plot_funnel
+            from ..report.plots.rows import plot_funnel
 
             plot_funnel(name, builder.recipe, rows, output)
             say(f"written: {output}", err=True)
@@ -302,3 +300,79 @@ def serve_review(
             say(f"serving the review of {build} at {address}; stop with Ctrl-C. `limner build run {build}` applies it")
 
         serve(review_app(opened, build), host, port, ready=ready)
+
+
+@click.group("train")
+def train_command() -> None:
+    """Train a painter on pictures with chains of reasoning."""
+
+
+@train_command.command("flux-reason")
+@click.option(
+    "--data", type=options.FOLDER, required=True, metavar="DIR", help="A folder with train.jsonl and its images."
+)
+@click.option("--base", required=True, metavar="PATH", help="A FLUX.1 pipeline: a folder, or OWNER/NAME on the hub.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("flux-reason"),
+    show_default=True,
+    help="The folder for checkpoints and trained weights; run the command again to resume.",
+)
+@click.option(
+    "--set", "given", multiple=True, metavar="NAME=VALUE", help="A setting, such as rank=16 or steps=2000. Repeatable."
+)
+@click.option(
+    "--cache", type=click.Path(path_type=Path, file_okay=False), help="The folder for encodings; by default in --out."
+)
+@click.option("--no-cache", is_flag=True, help="Encode at every step: slower, but needs no disk space.")
+@click.option("--save-every", type=click.IntRange(1), default=500, show_default=True, help="Steps between checkpoints.")
+@click.option(
+    "--keep", type=click.IntRange(1), default=1, show_default=True,
+    help="Checkpoints to keep: the newest, and also the one with the lowest held-out loss.",
+)  # fmt: skip
+@click.option(
+    "--held-out", metavar="SHARE", help="The share of samples for the held-out loss; by default 0.02, 0 for none."
+)
+@click.option("--fast", is_flag=True, help="Compile the blocks and recompute a fifth of them: faster, more memory.")
+@click.option("--exam", help="The exam that the painter will take: training on its concepts is refused.")
+@click.option("--exam-data", type=click.Path(path_type=Path, exists=True), help="The exam's data.")
+@click.option("--allow-overlap", is_flag=True, help="Train on the exam's concepts anyway; tables will say so.")
+@click.option("--look-every", type=click.IntRange(0), default=0, help="Draw validation pictures every so many steps.")
+@click.option(
+    "--look-at", type=click.IntRange(1), default=4, show_default=True, help="The number of pictures drawn then."
+)
+@click.option(
+    "--traces",
+    type=click.Path(path_type=Path, exists=True),
+    help="Traces for the exam's questions: id, trace, final_prompt.",
+)
+@click.option(
+    "--planner", metavar="MODEL", help="A model that writes these traces; without any, held-out samples are drawn."
+)
+@click.option("--judge", "judges", multiple=True, help="A judge of the drawn questions. Repeatable.")
+@click.option(
+    "--log", "trackers", multiple=True, metavar="NAME", help="tensorboard, wandb …; loss.jsonl is always written."
+)
+def flux_reason_command(**given: Any) -> None:
+    """Fine-tune FLUX with LoRA to draw from a chain of reasoning, like MMMG's FLUX-Reason.
+
+    Steps, size and tokens are the paper's; Limner chose what the paper leaves open. After an interruption, the same
+    command resumes. For several GPUs: accelerate launch --no_python limner train flux-reason …
+    """
+    from ..train.settings import FAST, parse
+    from ..train.start import Watched, train
+
+    settings = parse(
+        (FAST if given["fast"] else {})
+        | ({"held_out": given["held_out"]} if given["held_out"] is not None else {})
+        | options.parse_pairs(given["given"], "--set")
+    )
+    watched = Watched(given["exam"], given["exam_data"], given["look_every"], given["look_at"], given["traces"],
+                      given["planner"], given["judges"])  # fmt: skip
+    out: Path = given["out"]
+    cache = None if given["no_cache"] else given["cache"] or out / "cache"
+    train(
+        given["data"], given["base"], out, settings, watched=watched, allow_overlap=given["allow_overlap"],
+        cache=cache, save_every=given["save_every"], keep=given["keep"], trackers=given["trackers"], say=say,
+    )  # fmt: skip

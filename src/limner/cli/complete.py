@@ -163,7 +163,7 @@ def completion_command(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    from .say import say
+    from . import say
 
     context = click.get_current_context().find_root()
     completion = get_completion_class(shell)

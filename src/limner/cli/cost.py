@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from . import options, running
-from .say import say
+from . import options, running, say
 
 
 @click.command("estimate", cls=options.SectionedCommand)
@@ -27,8 +26,8 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
     """
     from ..core import settings
     from ..core.errors import UsageError
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..running.estimate import estimate, total
     from ..store.store import open_or_empty, open_store
 
@@ -60,9 +59,9 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
 @options.form
 def spend_command(by: tuple[str, ...], purse: str | None, store: str, form: str) -> None:
     """Show what was spent on image calls (paint) and chat calls (chat), failed attempts included."""
-    from ..calls.purse import read_purses
-    from ..report.tables.costs import purse_table, spend_table
+    from ..calls.budget import read_purses
     from ..report.tables.render import show
+    from ..report.tables.status import purse_table, spend_table
     from ..running.estimate import spent
     from ..store.store import open_store
 
@@ -87,8 +86,8 @@ def batches_command(every: bool, cancel: str | None, store: str, form: str) -> N
     """
     from ..calls.batches import read_batches
     from ..core import settings
-    from ..report.tables.costs import batches_table
     from ..report.tables.render import show
+    from ..report.tables.status import batches_table
     from ..running.batch import cancel_batch
     from ..store.store import open_store
 
@@ -113,8 +112,8 @@ def models_command(context: click.Context, find: str | None, gone: bool, form: s
         return
     from ..core import catalogue, settings
     from ..core.errors import UsageError
-    from ..report.tables.costs import chosen_models, models_body, models_table
     from ..report.tables.render import show
+    from ..report.tables.status import chosen_models, models_body, models_table
 
     loaded, day = settings.load(), catalogue.today()
     if hint := catalogue.age_hint(loaded.models, loaded.painters, day):
@@ -137,8 +136,7 @@ def update_command(source: str | None, trust: bool, yes: bool) -> None:
     models with their shutdown dates, such as openai. The facts are stored in your configuration folder.
     """
     from ..core import catalogue, settings
-    from ..models.cost_map import ADDRESS
-    from ..models.refresh import read_update
+    from ..models.refresh import ADDRESS, read_update
 
     update = read_update(source or ADDRESS, settings.load(), trust=trust)
     for line in update.lines():

@@ -11,9 +11,8 @@ from typing import Any
 
 import click
 
-from . import options, running
+from . import options, running, say
 from .complete import completion_command as completion_command
-from .say import say
 
 
 @click.command("demo")
@@ -121,7 +120,7 @@ def trust_command() -> None:
     """Trust this folder's limner.toml to send keys to hosts that Limner does not know, until it is changed."""
     from ..core import settings
     from ..core.errors import UsageError
-    from ..core.trust import distrust_message, trust
+    from ..core.settings import distrust_message, trust
 
     path = Path.cwd() / settings.OWN
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Commands on exams, installed and your own: exams, exam get, check, new, prove, rename, stats."""
+"""Commands on exams and judges: exams, exam get, check, new, prove, rename, stats; examine-judge."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import complete, options, running
-from .say import say, say_failures
+from . import complete, options, running, say, say_failures
 
 if TYPE_CHECKING:
-    from ..certify.certification import ProofRun
+    from ..certify.proof import ProofRun
     from ..core.exam import Exam
     from ..core.marks import Criterion
     from ..core.protocol import Protocol
@@ -96,11 +95,12 @@ def prove(exam: str, **given: Any) -> None:
     about the same one. Stored replies cost nothing: run it again to resume. --dry-run reads the references and shows
     what the rest would cost at most.
     """
-    from ..certify.certification import open_judge_exam, open_proof
+    from ..certify.certificate import open_judge_exam
+    from ..certify.proof import open_proof
     from ..core import settings
     from ..core.errors import UsageError
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..store.store import open_or_empty, open_store
 
     if len(given["judges"]) != 1:
@@ -220,8 +220,7 @@ def get(name: str, accept_licence: bool) -> None:
     stopped. The data is kept in the folder LIMNER_DATA, by default ~/.cache/limner.
     """
     from ..core.errors import LimnerError, UsageError
-    from ..exams import kind, read, resolve
-    from ..exams.data_source import data_folder, downloaded_data, how_to_get
+    from ..exams import data_folder, downloaded_data, how_to_get, kind, read, resolve
     from ..running.get_data import download, look_up
 
     source = kind(name).data_source
@@ -373,3 +372,79 @@ def new(folder: Path, like: str | None) -> None:
     say(f"a small exam like {like} is now in {folder}; edit it, then run:")
     say(f"    limner exam check {path}")
     say(f"    limner run {path} --painter control/reference --judge ocr")
+
+
+@click.command("examine-judge", cls=options.SectionedCommand)
+@click.argument("judge")
+@click.option("--exam", required=True, metavar="EXAM", help="The exam whose references are used.")
+@click.option("--again", is_flag=True, help="Repeat the gold set of its certificate: has the judge drifted?")
+@click.option("--questions", type=click.IntRange(2), help="The number of questions.  [default: 50; 20 with --quick]")
+@click.option("--quick", is_flag=True, help="Only what the tests need most, about 200 markings.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the choice of questions and places.")
+@click.option("--detail", is_flag=True, help="Also print what was seen at each dose of each fault.")
+@options.judge_settings
+@options.data
+@options.selection
+@options.store
+@running.run_options_without_purse
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html",
+    help="Also write the certificate as a page, with a picture of each fault and the answers.",
+)  # fmt: skip
+def examine_judge_command(judge: str, **given: Any) -> None:
+    """Examine JUDGE on references with faults of known effect, and store its certificate.
+
+    Stored replies cost nothing: run it again to resume. --dry-run reads the references and shows what the rest would
+    cost, and how small a fault of the judge each test would find. --again repeats a gold set, and a sequential test
+    shows whether the judge has drifted; for a retired judge, its successor is examined.
+    """
+    from ..certify.certificate import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify, open_judge_exam
+    from ..certify.planted import power
+    from ..certify.watch import rewatch
+    from ..core import settings
+    from ..report.tables.certificates import certificate_tables, drift_table, power_table
+    from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
+    from ..store.store import open_or_empty, open_store
+
+    form = given["form"]
+    asking = options.make_asking({**given, "judges": (judge,)})
+    how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
+    opening = open_or_empty(given["store"]) if given["dry_run"] else open_store(given["store"], create=True)
+    with opening as store:
+        if given["again"]:
+            again = rewatch(judge, given["exam"], store, asking, given["data"])
+            if given["dry_run"]:
+                estimate = again.estimate(given["retry_failed"])
+                count = len({trial["question"] for trial in again.baseline.body["gold"]})
+                show(form, lambda: [estimate_table(given["exam"], count, [estimate])], body=estimate.to_json)
+                return
+            with running.show_progress() as watch:
+                row, progress = again.ask(watch, **how)
+            show(form, lambda: [drift_table(row)], body=lambda: {"date": row.day, **row.body})
+        else:
+            opened = open_judge_exam(judge, given["exam"], store, asking, given["data"], options.make_selection(given))
+            if not given["dry_run"]:
+                opened.examination.check(given["budget"])
+            extent = {name: given[name] for name in ("seed", "quick")}
+            questions = given["questions"] or (QUICK_QUESTIONS if given["quick"] else DEFAULT_QUESTIONS)
+            steps = opened.trials(questions, **extent)
+            if given["dry_run"]:
+                estimate = opened.examination.estimate(steps, settings.load(), given["retry_failed"])
+                tests = power(steps, opened.protocol)
+                count = min(questions, len(opened.exam.questions))
+                show(
+                    form, lambda: [estimate_table(given["exam"], count, [estimate]), power_table(tests)],
+                    body=lambda: {**estimate.to_json(), "power": [test.to_json() for test in tests]},
+                )  # fmt: skip
+                return
+            with running.show_progress() as watch:
+                row, progress = certify(opened, steps, selected=questions, watch=watch, **extent, **how)
+            show(form, lambda: certificate_tables(row, given["detail"]), body=lambda: {"date": row.day, **row.body})
+            if given["output"] is not None:
+                from ..report.site.single_page import certificate_page
+
+                given["output"].write_text(certificate_page(row, store.blobs), encoding="utf-8")
+                say(f"written: {given['output']}", err=True)
+    say_failures(progress)
+    sys.exit(3 if progress.failed else 0)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from . import STORE, complete
-from .say import say
+from . import STORE, complete, say
 
 if TYPE_CHECKING:
     from ..api import Asking
@@ -130,7 +129,7 @@ def _use_columns(context: click.Context, _option: click.Parameter, words: tuple[
     if not words:
         return
     from ..core.errors import UsageError
-    from ..exams.data_source import COLUMNS
+    from ..exams import COLUMNS
 
     pairs = [word.partition("=")[::2] for word in words]
     if not all(name and column for name, column in pairs):

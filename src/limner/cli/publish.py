@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import complete, options, running
-from .say import say, say_failures
+from . import complete, options, running, say, say_failures
 
 if TYPE_CHECKING:
     from ..report.reproduce import Checklist, Reproduction

@@ -1,16 +1,22 @@
-"""Commands that draw and mark: run, draw, mark, import, rate."""
+"""Commands that draw, mark and measure: run, draw, mark, import, rate, evidence."""
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import options, running
-from .say import say
+from . import options, running, say
+
+if TYPE_CHECKING:
+    from ..core.exam import Selection
+    from ..evidence.metrics import LocalMetric
+    from ..running.plan import Plan
+    from ..store import Store
 
 
 @click.command("run", cls=options.SectionedCommand)
@@ -144,8 +150,8 @@ def rate_command(exam: str, **given: Any) -> None:
 def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
     from .. import api
     from ..core import settings
+    from ..core.asks import Prompts
     from ..core.images import Preparer
-    from ..core.prompts import Prompts
     from ..judges.baselines import SHIPPED, find_baseline
     from ..models import open_model
     from ..running.rate import RatingRunner
@@ -174,3 +180,167 @@ def _print_estimate(given: dict[str, Any], asks: int, dollars: float | None, mod
         return
     price = "at an unknown price" if dollars is None else f"for about ${dollars:.4f}, by a rule of thumb"
     say(f"{asks} requests to {model}, {price}; stored answers cost nothing")
+
+
+@click.command("evidence", cls=options.SectionedCommand)
+@options.exam
+@click.option(
+    "--probe", "probes", cls=options.ListingOption, multiple=True, metavar="NAME[=BACKEND][,NAME]",
+    help="What to measure: {evidence}; BACKEND says how. By default what the exam needs, or else ocr.",
+)  # fmt: skip
+@click.option(
+    "--ocr", cls=options.ListingOption, metavar="BACKEND",
+    help="How text is read: {probes.ocr}, or PROVIDER/MODEL; rapidocr by default.",
+)  # fmt: skip
+@options.measuring
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME:WEIGHTS|FILE.csv",
+    help="A metric with your own weights, such as clip-score:FOLDER, or a table of values computed elsewhere with the "
+    "columns id,painter,strategy,seed,metric,value. Repeatable.",
+)  # fmt: skip
+@options.only_painters
+@options.selection
+@options.store
+@running.run_options
+def evidence_command(exam: str, **given: Any) -> None:
+    """Measure stored drawings: text, regions, aesthetics. Run it again to resume. Needs only the store.
+
+    --regions and --aesthetics also take FILE.csv or NAME=FILE.csv, a table of values measured elsewhere, with the
+    columns id, painter, and count or score. --metric adds evaluators: clip-score, pickscore, vqa-score, aesthetic-clip,
+    aesthetic-siglip, fid and frechet, with your own weights, or any table.
+    """
+    from ..store.store import open_store
+
+    with open_store(given["store"]) as store:
+        if not given["metrics"]:
+            sys.exit(_measure(exam, given, store))
+        others = ("ocr", "regions", "aesthetics", "probes")
+        code = measure_metrics(exam, given, store)
+        sys.exit(max(code, _measure(exam, given, store)) if any(given[name] for name in others) else code)
+
+
+def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
+    from .. import api
+    from ..core.evidence import EVIDENCE
+    from ..evidence.backends import Measuring, is_table
+    from ..evidence.probe import evidence_names
+    from ..running.runner import Runner
+
+    named = dict(word.partition("=")[::2] for words in given["probes"] for word in words.split(","))
+    for name in named:
+        if name not in evidence_names():
+            raise click.UsageError(f"--probe {name}: no such measurement; available: {', '.join(evidence_names())}")
+    probes, words = tuple(named), {name: word for name, word in named.items() if word}
+    given |= {name: words.pop(name) for name in EVIDENCE if name in words}
+    selection, imported = options.make_selection(given), 0
+    for name in EVIDENCE:
+        if is_table(given[name]):
+            imported += _import_values(exam, name, given[name], store, selection, given["dry_run"])
+            given[name], probes = None, tuple(probe for probe in probes if probe != name)
+    wanted = Measuring(probes, given["ocr"], given["regions"], given["aesthetics"], words)
+    if imported and not probes and not wanted.named:
+        if given["form"] == "json":
+            say(json.dumps({"values": imported}))
+        return 0
+    how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")}
+    plan = api.plan(exam, store, selection=selection, measuring=wanted, draw=False, **how)
+    if not plan.probes:
+        only = replace(wanted, probes=("ocr",))
+        plan = api.plan(exam, store, selection=selection, measuring=only, draw=False, **how)
+    runner = Runner(plan, store)
+    runner.check()
+    for probe in plan.probes:
+        say(f"{probe.evidence}: {probe.name}", err=True)
+    if given["dry_run"]:
+        counts = {probe.evidence: 0 for probe in plan.probes}
+        for probe, _ in runner.backlog.missing_evidence():
+            counts[probe.evidence] += 1
+        summary = ", ".join(f"{count} {name}" for name, count in counts.items())
+        say(json.dumps(counts) if given["form"] == "json" else f"to measure: {summary}")
+        return 0
+    progress = running.run_with_progress(runner)
+    running.report_outcome(given, progress)
+    return running.exit_code(progress.interrupted, progress.failed)
+
+
+def _import_values(exam: str, name: str, word: str, store: Store, selection: Selection, dry: bool) -> int:
+    """Import values from a table, and return their number."""
+    from .. import exams
+    from ..core.errors import UsageError
+    from ..evidence.backends import table_of
+    from ..evidence.imported import COLUMNS, read_table
+    from ..scoring.groups import stored_exam
+    from ..store.records import load_drawings, load_exam
+
+    if name not in COLUMNS:
+        raise UsageError(f"--{name} {word}: only tables of {' and '.join(COLUMNS)} can be imported")
+    named = stored_exam(exam, store)
+    kind = exams.kind(named.kind)
+    chosen = load_exam(store, named.name, kind.rubric).select(selection, kind.protocol.breakdowns)
+    ids = {question.id for question in chosen.questions}
+    drawings = [drawing for drawing in load_drawings(store, named.name) if drawing.question_id in ids]
+    label, path = table_of(word)
+    table = read_table(name, path, drawings, label)
+    if not dry:
+        table.save(store).result()
+    say(f"{name}: {len(table.values)} values from {path}, as {table.backend}", err=True)
+    return len(table.values)
+
+
+def measure_metrics(exam: str, given: dict[str, Any], store: Store) -> int:
+    """Measure or import every requested metric, and return the exit code."""
+    from .. import api
+    from ..evidence.backends import is_table
+    from ..evidence.metrics import open_metric
+
+    words = given["metrics"]
+    opened = {word: open_metric(word) for word in words if not is_table(word)}
+    how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")}
+    plan = api.plan(exam, store, selection=options.make_selection(given), draw=False, **how)
+    for metric in opened.values():
+        metric.check()
+    codes = [_import_metrics(plan, word, given, store) for word in words if is_table(word)]
+    codes += [_compute_metric(plan, metric, given, store) for metric in opened.values()]
+    return max(codes)
+
+
+def _import_metrics(plan: Plan, word: str, given: dict[str, Any], store: Store) -> int:
+    from ..evidence.backends import table_of
+    from ..evidence.imported import read_metrics
+    from ..store.records import load_drawings
+
+    label, path = table_of(word)
+    table = read_metrics(path, plan.exam.name, load_drawings(store, plan.exam.name), label)
+    if not given["dry_run"]:
+        table.save(store)
+    counts = f"{len(table.ratings)} values of drawings and {len(table.painters)} of painters"
+    say(f"{', '.join(table.names)}: {counts} from {path}", err=True)
+    if given["form"] == "json":
+        say(json.dumps({"metrics": table.names, "drawings": len(table.ratings), "painters": len(table.painters)}))
+    return 0
+
+
+def _compute_metric(plan: Plan, metric: LocalMetric, given: dict[str, Any], store: Store) -> int:
+    from ..running.rate import MetricRunner, set_distances
+
+    name = metric.kind.name
+    if metric.kind.sets:
+        if given["dry_run"]:
+            say(f"{name}: one value for each painter's drawings")
+            return 0
+        distances = set_distances(plan, store, metric)
+        for distance in distances:
+            say(f"{name} of {distance.words}", err=given["form"] == "json")
+        if given["form"] == "json":
+            say(json.dumps([{**vars(distance), "metric": name} for distance in distances]))
+        return 0
+    runner = MetricRunner(plan, store, metric)
+    runner.check()
+    if given["dry_run"]:
+        say(f"{name}: {runner.backlog.count} drawings to measure")
+        return 0
+    progress = running.run_with_progress(runner)
+    if runner.cut:
+        say(f"note: {name} read only the beginning of the prompt for {runner.cut} drawings", err=True)
+    running.report_outcome(given, progress)
+    return running.exit_code(progress.interrupted, progress.failed)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from . import options
+from . import options, say, say_failures
 from .options import combine_options
-from .say import say, say_failures
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

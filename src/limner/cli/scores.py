@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from . import complete, options, running
-from .say import say, say_failures
+from . import complete, options, running, say, say_failures
 
 
 @click.command("scores", cls=options.SectionedCommand)
@@ -191,7 +190,7 @@ def _evaluator_names(exam: str, words: tuple[str, ...], store: str) -> list[str]
     if not words:
         return []
     from ..scoring import evaluators_of
-    from ..scoring.compare.everyone import people_names
+    from ..scoring.compare.judges import people_names
     from ..scoring.groups import stored_exam
     from ..scoring.preferences import PEOPLE
     from ..store.store import open_store
@@ -292,8 +291,8 @@ def modes_command(exam: str, **given: Any) -> None:
     from .. import api
     from ..core import settings
     from ..report.tables.analyses import count_modes, modes_table
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..store.store import open_store
 
     with open_store(given["store"]) as store:
@@ -324,7 +323,7 @@ def modes_command(exam: str, **given: Any) -> None:
     title = f"{exam} · judge {sorting.judge} · wrong answers by mode, sorted by {sorting.sorter.model.name}"
     show(form, lambda: [modes_table(title, sorting.sorter.modes, counts, sorting.notes)], body=lambda: body)
     if given["output"] is not None:
-        from ..report.plots.counts import plot_modes
+        from ..report.plots.rows import plot_modes
 
         caption = f"{exam} · judge {sorting.judge} · sorted by {sorting.sorter.model.name}"
         plot_modes(sorting.sorter.modes, counts, caption, given["output"])

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from . import options
-from .say import say
+from . import options, say
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 ADDRESS = "http://127.0.0.1:8100"
@@ -123,9 +122,8 @@ def status_command(name: str | None, **given: Any) -> None:
     from ..report.tables.status import agreement_table, progress_table, studies_table
     from ..store.store import open_store
     from ..study.open import open_study
-    from ..study.progress import progress_of
+    from ..study.progress import leave_out, progress_of
     from ..study.records import load_study, set_status, study_names
-    from ..study.seats import leave_out
 
     with open_store(given["store"]) as store:
         if name is None:
@@ -172,7 +170,7 @@ def link_command(name: str, rater: str, address: str, store: str) -> None:
 def add_command(name: str, raters: tuple[str, ...], people: int | None, address: str, store: str) -> None:
     """Add raters to a study, and show their links."""
     from ..store.store import open_store
-    from ..study.seats import add_seats
+    from ..study.progress import add_seats
 
     with open_store(store) as opened:
         for rater, token in add_seats(opened, name, raters, people).items():
@@ -190,7 +188,7 @@ def forget_command(name: str, rater: str, address: str, store: str) -> None:
     Files exported earlier are not changed.
     """
     from ..store.store import open_store
-    from ..study.seats import forget
+    from ..study.progress import forget
 
     with open_store(store) as opened:
         seat, token = forget(opened, name, rater)
@@ -212,8 +210,7 @@ def export_command(name: str, **given: Any) -> None:
     from ..core.errors import UsageError
     from ..store.store import open_store
     from ..study.answers import LEFT_OUT
-    from ..study.exchange import answer_rows, write_answers
-    from ..study.label_studio import write_annotations, write_tasks
+    from ..study.exchange import answer_rows, write_annotations, write_answers, write_tasks
     from ..study.open import open_study
     from ..study.records import load_raters
 
