@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from ..calls import Calls
 from ..core.asks import Contract, Text, Unreadable
@@ -22,10 +24,34 @@ from ..core.vocabulary import ReplyField, read_reply
 from ..models import Context, complete
 from ..models.base import Model
 from ..running.steps import outcome
-from .checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
-from .criterion_words import ERRORS, Lint, LintLimits, lint_question, plain, why_not_yes
+from .criterion_words import Lint, plain, why_not_yes
 from .embedding import embed, is_installed
 from .wording import QUOTED, WORD, same_words, stem, stems
+
+
+@dataclass(frozen=True)
+class WordingRules:
+    """The rules of wording for one kind of question, which its exam's recipe has as ``WORDING``.
+
+    Attributes:
+        limits: The model of their limits.
+        errors: The kinds of lints that no exam may have; the others are warnings.
+        entries: The field that has the criteria, if a recipe names no other.
+        lint: Returns the lints of a question and its criteria, within the limits.
+    """
+
+    limits: type[StrictModel]
+    errors: frozenset[str]
+    entries: str
+    lint: Callable[[str, Sequence[Mapping[str, Any]], Any], list[Lint]]
+
+
+@cache
+def _wordings() -> Mapping[str, WordingRules]:
+    """Return the rules of wording of all installed recipes."""
+    from .recipe import recipes
+
+    return {kind: rules for recipe in recipes() for kind, rules in recipe.code.get("WORDING", {}).items()}
 
 
 class LintSettings(StrictModel):
@@ -39,25 +65,29 @@ class LintSettings(StrictModel):
         refuse: Kinds of warnings that count as errors.
     """
 
-    kind: Literal["points", "checklist"]
+    kind: str
     prompt: str = "prompt"
     entries: str = ""
     limits: dict[str, float] = Field(default_factory=dict)
     refuse: tuple[str, ...] = ()
 
+    @field_validator("kind")
+    @classmethod
+    def _exists(cls, kind: str) -> str:
+        if kind not in _wordings():
+            raise ValueError(f"must be one of {', '.join(_wordings())}")
+        return kind
+
     def fields(self) -> tuple[str, str]:
         """Return the fields with the question and its criteria."""
-        return self.prompt, self.entries or {"points": "scoring_points", "checklist": "checklist"}[self.kind]
+        return self.prompt, self.entries or _wordings()[self.kind].entries
 
 
 def lint_entries(how: LintSettings, body: Mapping[str, Any]) -> tuple[list[Lint], list[Lint]]:
     """Return the errors and the warnings of an item's question."""
-    prompt, entries = (body[name] for name in how.fields())
-    if how.kind == "points":
-        lints, errors = lint_question(prompt, entries, LintLimits.model_validate(how.limits)), ERRORS
-    else:
-        lints, errors = lint_checklist(prompt, entries, ChecklistLimits.model_validate(how.limits)), CHECKLIST_ERRORS
-    refused = errors | frozenset(how.refuse)
+    rules, (prompt, entries) = _wordings()[how.kind], how.fields()
+    lints = rules.lint(body[prompt], body[entries], rules.limits.model_validate(how.limits))
+    refused = rules.errors | frozenset(how.refuse)
     return [lint for lint in lints if lint.kind in refused], [lint for lint in lints if lint.kind not in refused]
 
 

@@ -74,9 +74,9 @@ QUOTED = re.compile(r"[\"“'‘][^\"”'’]{1,80}[\"”'’]")
 _ENDING = re.compile(r"(?:ing|ies|ed|es|ly|s|e|y)$")
 
 
-def read_patterns(table: str) -> dict[str, re.Pattern[str]]:
-    """Return the patterns of one table of ``patterns.toml`` by name."""
-    patterns = read_toml(Path(__file__).with_name("patterns.toml"))[table]
+def read_patterns(file: Path, table: str) -> dict[str, re.Pattern[str]]:
+    """Return the patterns in one table of a file by name."""
+    patterns = read_toml(file)[table]
     return {name: re.compile(text, re.IGNORECASE | re.VERBOSE) for name, text in patterns.items()}
 
 
