@@ -85,6 +85,11 @@ def how_to_get(exam: str, source: DataSource | None) -> str:
 SAMPLE = "sample/"
 PAPER = "paper"
 """The prefix of the names of presets with the paper's settings."""
+USUAL_FILES = {
+    **{name: name for name in ("prompts", "sample", "paper", "studies", "recipe")},
+    **{name: f"{name}.toml" for name in ("presets", "download")},
+}
+"""Part of an exam -> the name that the file or folder with it has in the exam's folder."""
 SHIPPED = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
 """The exams that Limner ships; the first is used in examples."""
 
@@ -177,6 +182,12 @@ class Kind(Generic[R]):
         for name, plot in self.plots.items():
             if plot.draw not in DRAW_NAMES:
                 raise ValueError(f"the plot {name!r} is drawn as {plot.draw!r}; choose from: {', '.join(DRAW_NAMES)}")
+
+    @classmethod
+    def in_folder(cls, folder: Path, **parts: Any) -> Kind[R]:
+        """Return an exam with these parts; the files and folders with the usual names in its folder are parts too."""
+        usual = {name: folder / file for name, file in USUAL_FILES.items() if (folder / file).exists()}
+        return cls(**(usual | parts))
 
     @property
     def about(self) -> str:

@@ -45,23 +45,16 @@ def load_declared(path: Path) -> Kind[Any]:
     def read_released(results: Path) -> Iterator[ImportedReply]:
         return read_results(results, definition)
 
-    def there(name: str) -> Path | None:
-        return folder / name if (folder / name).exists() else None
-
-    return Kind(
+    return Kind.in_folder(
+        folder,
         name=definition.name,
         title=definition.title,
         rubric=RubricQuestion,
         protocol=RubricExam(definition),
         read=read,
         prompts=folder / definition.prompts,
-        sample=there("sample"),
         presets=definition.presets,
-        download=there("download.toml"),
         read_results=read_released if definition.results else None,
-        paper=there("paper"),
-        studies=there("studies"),
-        recipe=there("recipe"),
         licence=definition.licence,
         statistics={"criteria": lambda question: len(question_sheet(definition, question).criteria)},
     )

@@ -34,8 +34,9 @@ _FIELD = re.compile(r"\{(\w+)\}")
 _ID: TypeAdapter[str] = TypeAdapter(Annotated[Id, Field(min_length=1, max_length=MAX_ID)])
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.):])\s+")
 
-Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
-"""One or more names; one may stand alone."""
+ONE_OR_MORE = BeforeValidator(lambda value: value if isinstance(value, list | tuple) else (value,))
+"""The validator of a list in whose place a single entry may stand."""
+Names = Annotated[tuple[str, ...], ONE_OR_MORE]
 
 
 class DataFiles(StrictModel):
