@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...calls import Fault
-from ...core.json_text import value_at_path
+from ...core.json_text import value_at
 from ..declared import DeclaredPainter
 from ..service import Service, ServiceImage
 from ..service_calls import OneReplyPainter
@@ -26,8 +26,8 @@ class DeclaredReplies(DeclaredPainter, OneReplyPainter):
         where, description = self.image(reply), self.format
         if where is None:
             raise Fault("server", f"no image in the reply: {self.error_text(reply)}", cost=None, result=dict(drawn.raw))
-        prompt = value_at_path(reply, description.prompt_sent) if description.prompt_sent else None
-        cost = value_at_path(reply, description.cost) if description.cost else None
+        prompt = value_at(reply, description.prompt_sent) if description.prompt_sent else None
+        cost = value_at(reply, description.cost) if description.cost else None
         return where, replace(drawn, prompt=prompt if isinstance(prompt, str) else None, cost=cost)
 
 
