@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, TypedDict
 
 from pydantic import Field
 
@@ -85,11 +85,6 @@ def how_to_get(exam: str, source: DataSource | None) -> str:
 SAMPLE = "sample/"
 PAPER = "paper"
 """The prefix of the names of presets with the paper's settings."""
-USUAL_FILES = {
-    **{name: name for name in ("prompts", "sample", "paper", "studies", "recipe")},
-    **{name: f"{name}.toml" for name in ("presets", "download")},
-}
-"""Part of an exam -> the name that the file or folder with it has in the exam's folder."""
 SHIPPED = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
 """The exams that Limner ships; the first is used in examples."""
 
@@ -120,6 +115,11 @@ class ImportedReply:
     notes: tuple[str, ...] = ()
     misfit: Callable[[Question[Any]], str | None] | None = None
 
+    def __post_init__(self) -> None:
+        # UTF-8 cannot encode half of a surrogate pair.
+        clean = tuple((ask, text.encode("utf-8", "replace").decode()) for ask, text in self.replies)
+        object.__setattr__(self, "replies", clean)
+
 
 ExamWriter = Callable[[Path, Sequence[Mapping[str, Any]], Callable[[str, str], None]], Mapping[str, Sequence[str]]]
 """A function that writes the items of a build into a folder, in the layout of the benchmark's release.
@@ -127,6 +127,35 @@ ExamWriter = Callable[[Path, Sequence[Mapping[str, Any]], Callable[[str, str], N
 Its arguments are the folder, the items (their fields, with the id as ``item``), and a function that saves a picture by
 content hash and path inside the folder. It returns the ids of the questions made from each item.
 """
+
+
+class UsualParts(TypedDict):
+    """The parts of a `Kind` that are files and folders with usual names in its folder; None for one that is missing."""
+
+    prompts: Path
+    sample: Path | None
+    presets: Path | None
+    download: Path | None
+    paper: Path | None
+    studies: Path | None
+    recipe: Path | None
+
+
+def usual_parts(folder: Path, prompts: str = "prompts") -> UsualParts:
+    """Return the parts of an exam that are in its folder; `prompts` is the name of the folder of its prompts."""
+    names = ("sample", "presets.toml", "download.toml", "paper", "studies", "recipe")
+    sample, presets, download, paper, studies, recipe = (
+        folder / name if (folder / name).exists() else None for name in names
+    )
+    return {
+        "prompts": folder / prompts,
+        "sample": sample,
+        "presets": presets,
+        "download": download,
+        "paper": paper,
+        "studies": studies,
+        "recipe": recipe,
+    }
 
 
 @dataclass(frozen=True)
@@ -182,12 +211,6 @@ class Kind(Generic[R]):
         for name, plot in self.plots.items():
             if plot.draw not in DRAW_NAMES:
                 raise ValueError(f"the plot {name!r} is drawn as {plot.draw!r}; choose from: {', '.join(DRAW_NAMES)}")
-
-    @classmethod
-    def in_folder(cls, folder: Path, **parts: Any) -> Kind[R]:
-        """Return an exam with these parts; the files and folders with the usual names in its folder are parts too."""
-        usual = {name: folder / file for name, file in USUAL_FILES.items() if (folder / file).exists()}
-        return cls(**(usual | parts))
 
     @property
     def about(self) -> str:

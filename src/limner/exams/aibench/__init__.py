@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from .. import Kind
+from .. import Kind, usual_parts
 from .analysis import MODES, PLOTS
 from .data import QuestionsRubric, count_questions, read, read_results, write
 from .protocol import AIBench
 
-AIBENCH = Kind.in_folder(
-    Path(__file__).parent,
+AIBENCH = Kind(
+    **usual_parts(Path(__file__).parent),
     name="aibench",
     title="AIBench: method figures of papers, examined by questions on four levels, and their aesthetics",
     rubric=QuestionsRubric,

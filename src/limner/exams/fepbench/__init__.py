@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from .. import Kind
+from .. import Kind, usual_parts
 from .analysis import PLOTS, count_atoms
 from .data import Atoms, read, read_results, write
 from .protocol import FEPBench
 
-FEPBENCH = Kind.in_folder(
-    Path(__file__).parent,
+FEPBENCH = Kind(
+    **usual_parts(Path(__file__).parent),
     name="fepbench",
     title="FEPBench: natural-science figures from two kinds of prompt, verified atom by atom",
     rubric=Atoms,

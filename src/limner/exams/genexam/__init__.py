@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from .. import Kind
+from .. import Kind, usual_parts
 from .data import ScoringPointsRubric, read, read_results, write
 from .protocol import GenExam
 
-GENEXAM = Kind.in_folder(
-    Path(__file__).parent,
+GENEXAM = Kind(
+    **usual_parts(Path(__file__).parent),
     name="genexam",
     title="GenExam: multidisciplinary exam questions with weighted scoring points",
     rubric=ScoringPointsRubric,

@@ -3,14 +3,14 @@
 import re
 from pathlib import Path
 
-from .. import Kind
+from .. import Kind, usual_parts
 from .analysis import PLOTS
 from .data import GraphRubric, read, read_results, write
 from .graph_view import view
 from .protocol import Mmmg
 
-MMMG = Kind.in_folder(
-    Path(__file__).parent,
+MMMG = Kind(
+    **usual_parts(Path(__file__).parent),
     name="mmmg",
     title="MMMG: knowledge images of ten disciplines and six levels, marked by knowledge graphs",
     rubric=GraphRubric,

@@ -35,7 +35,7 @@ def load_declared(path: Path) -> Kind[Any]:
     Raises:
         DataError: The file is wrong; the message has the line of every problem.
     """
-    from .. import Kind
+    from .. import Kind, usual_parts
 
     definition, folder = read_definition(path), path.parent
 
@@ -45,19 +45,18 @@ def load_declared(path: Path) -> Kind[Any]:
     def read_released(results: Path) -> Iterator[ImportedReply]:
         return read_results(results, definition)
 
-    return Kind.in_folder(
-        folder,
+    kind = Kind(
+        **usual_parts(folder, definition.prompts),
         name=definition.name,
         title=definition.title,
         rubric=RubricQuestion,
         protocol=RubricExam(definition),
         read=read,
-        prompts=folder / definition.prompts,
-        presets=definition.presets,
         read_results=read_released if definition.results else None,
         licence=definition.licence,
         statistics={"criteria": lambda question: len(question_sheet(definition, question).criteria)},
     )
+    return replace(kind, presets=definition.presets)
 
 
 def __getattr__(name: str) -> Any:
