@@ -146,12 +146,12 @@ def run_command(name: str, **given: Any) -> None:
             show("table", lambda: [funnel_table(name, builder.recipe, counts)])
             if progress.interrupted:
                 say("interrupted; run the same command again to resume", err=True)
-    sys.exit(running.exit_code(progress.interrupted, progress.failed))
+    sys.exit(running.exit_code(progress))
 
 
 @build_command.command("status")
 @click.argument("name")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("-o", "--output", type=options.FILE, metavar="FILE",
               help="Also plot the funnel beside the paper's, as .svg, .pdf or .png.")  # fmt: skip
 @click.option("--items", metavar="STEP", help="List the items that this step removed, with the reasons.")
 @options.store
@@ -191,7 +191,7 @@ def status_command(name: str, output: Path | None, items: str | None, store: str
 @click.option("--new-links", is_flag=True, help="Make new links for the named people; their old ones stop working.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all.")
 @click.option("--port", default=8101, show_default=True, help="The port; 0 for a free one.")
-@click.option("--write", "to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--write", "to", type=options.FILE, metavar="FILE",
               help="Write this reviewer's waiting items to a .csv or .jsonl file, and serve nothing.")  # fmt: skip
 @click.option("--read", "source", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="FILE",
               help="Read the reviewer's answers from this file, and serve nothing.")  # fmt: skip

@@ -74,9 +74,6 @@ def exam_command() -> None:
     """Check an exam's data and its rubric, or start an exam of your own."""
 
 
-PAGE = click.Path(path_type=Path, dir_okay=False)
-
-
 @click.command("prove", cls=options.SectionedCommand)
 @click.argument("exam")
 @options.judge_options
@@ -86,7 +83,7 @@ PAGE = click.Path(path_type=Path, dir_okay=False)
 @options.selection
 @options.store
 @running.run_options_without_purse
-@click.option("-o", "--output", type=PAGE, metavar="FILE.html", help="Also write a page with pictures.")
+@click.option("-o", "--output", type=options.FILE, metavar="FILE.html", help="Also write a page with pictures.")
 def prove(exam: str, **given: Any) -> None:
     """Prove with a judge's marks that EXAM's rubric works, and list the criteria to fix.
 
@@ -98,8 +95,6 @@ def prove(exam: str, **given: Any) -> None:
     from ..certify.certification import open_judge_exam, open_proof
     from ..core import settings
     from ..core.errors import UsageError
-    from ..report.tables.costs import estimate_table
-    from ..report.tables.render import show
     from ..store.store import open_or_empty, open_store
 
     if len(given["judges"]) != 1:
@@ -115,9 +110,7 @@ def prove(exam: str, **given: Any) -> None:
         run = open_proof(opened, given["seed"], given["every_fault"])
         if given["dry_run"]:
             estimate = run.estimate(settings.load(), given["retry_failed"])
-            count = len(opened.exam.questions)
-            show(form, lambda: [estimate_table(opened.exam.name, count, [estimate])], body=estimate.to_json)
-            return
+            return running.show_estimate(form, opened.exam.name, len(opened.exam.questions), estimate)
         progress = _carry_out(run, store, form, given)
     for part in progress:
         say_failures(part)
@@ -157,17 +150,12 @@ exam_command.add_command(prove)
 
 @click.command("stats", cls=options.SectionedCommand)
 @click.argument("exam")
-@options.only_painters
-@options.without
-@options.judges
-@options.on
+@options.marks
 @click.option("--flagged", is_flag=True, help="Show only questions and criteria worth a look.")
-@options.reading
-@options.mark_filters
 @options.selection
 @options.store
 @options.form
-@click.option("-o", "--output", type=PAGE, metavar="FILE.html", help="Also write a page with pictures.")
+@click.option("-o", "--output", type=options.FILE, metavar="FILE.html", help="Also write a page with pictures.")
 def stats(exam: str, **given: Any) -> None:
     """Show which questions and criteria of EXAM discriminate between painters, by the marks in a store.
 
@@ -184,13 +172,7 @@ def stats(exam: str, **given: Any) -> None:
     from ..store.store import open_store
 
     with open_store(given["store"]) as store:
-        kind, groups = api.groups(
-            exam,
-            store=store,
-            reading=given["reading"],
-            selection=options.make_selection(given),
-            **options.group_filters(given),
-        )
+        kind, groups = api.groups(exam, store=store, **options.group_filters(given))
         name, protocol = exams.stored_name(exam), kind.protocol
         on = next(word for word in ON if word == given["on"])
         statistics = item_statistics(groups, protocol, on)
@@ -388,7 +370,7 @@ def new(folder: Path, like: str | None) -> None:
 @options.store
 @running.run_options_without_purse
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html",
+    "-o", "--output", type=options.FILE, metavar="FILE.html",
     help="Also write the certificate as a page, with a picture of each fault and the answers.",
 )  # fmt: skip
 def examine_judge_command(judge: str, **given: Any) -> None:
@@ -416,8 +398,7 @@ def examine_judge_command(judge: str, **given: Any) -> None:
             if given["dry_run"]:
                 estimate = again.estimate(given["retry_failed"])
                 count = len({trial["question"] for trial in again.baseline.body["gold"]})
-                show(form, lambda: [estimate_table(given["exam"], count, [estimate])], body=estimate.to_json)
-                return
+                return running.show_estimate(form, given["exam"], count, estimate)
             with running.show_progress() as watch:
                 row, progress = again.ask(watch, **how)
             show(form, lambda: [drift_table(row)], body=lambda: {"date": row.day, **row.body})

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
 OWN_SECTION = "Options"
 """The section for options that no other section names."""
 PLACEHOLDER = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
@@ -261,6 +262,8 @@ reading = click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
     help="The rules that turn stored replies into marks.",
 )  # fmt: skip
+marks = combine_options(only_painters, without, judges, on, reading, mark_filters)
+"""The options on which marks about which painters are used."""
 
 
 def form_option(*forms: str, default: str | None = "table", help: str | None = None) -> Callable[[F], F]:
@@ -316,9 +319,11 @@ def split_score_options(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def group_filters(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the filters of drawings and marks that a command's arguments define, for `limner.api.groups`."""
-    names = ("painters", "without", "judges", "variant", "wording")
-    return {name: given[name] for name in names if name in given} | split_score_options(given.get("score_options", ()))
+    """Return the filters that a command's arguments define, for `limner.api.groups`."""
+    names = ("painters", "without", "judges", "variant", "wording", "reading", "exclude_flagged")
+    filters = {name: given[name] for name in names if name in given}
+    filters |= split_score_options(given.get("score_options", ()))
+    return filters | {"selection": make_selection(given)} if "subset" in given else filters
 
 
 def make_measuring(given: dict[str, Any]) -> Measuring | None:

@@ -148,7 +148,6 @@ def rate_command(exam: str, **given: Any) -> None:
 
 
 def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
-    from .. import api
     from ..core import settings
     from ..core.images import Preparer
     from ..core.prompts import Prompts
@@ -157,8 +156,7 @@ def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
     from ..running.rate import RatingRunner
     from ..store.records import known_painters
 
-    how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")}
-    plan = api.plan(exam, store, selection=options.make_selection(given), draw=False, **how)
+    plan = running.plan_stored(exam, store, given)
     if given["against"]:
         known_painters(store, plan.exam.name, [given["against"]])
     args = options.parse_values(given["judge_args"], "--judge-arg")
@@ -169,9 +167,7 @@ def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
     if given["dry_run"]:
         _print_estimate(given, len(runner.items()), runner.estimate(), model.name)
         return 0
-    progress = running.run_with_progress(runner)
-    running.report_outcome(given, progress)
-    return running.exit_code(progress.interrupted, progress.failed)
+    return running.exit_code(running.run_with_progress(runner, given))
 
 
 def _print_estimate(given: dict[str, Any], asks: int, dollars: float | None, model: str) -> None:
@@ -220,7 +216,6 @@ def evidence_command(exam: str, **given: Any) -> None:
 
 
 def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
-    from .. import api
     from ..core.evidence import EVIDENCE
     from ..evidence.backends import Measuring, is_table
     from ..evidence.probe import evidence_names
@@ -242,11 +237,9 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         if given["form"] == "json":
             say(json.dumps({"values": imported}))
         return 0
-    how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")}
-    plan = api.plan(exam, store, selection=selection, measuring=wanted, draw=False, **how)
+    plan = running.plan_stored(exam, store, given, measuring=wanted)
     if not plan.probes:
-        only = replace(wanted, probes=("ocr",))
-        plan = api.plan(exam, store, selection=selection, measuring=only, draw=False, **how)
+        plan = running.plan_stored(exam, store, given, measuring=replace(wanted, probes=("ocr",)))
     runner = Runner(plan, store)
     runner.check()
     for probe in plan.probes:
@@ -258,9 +251,7 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         summary = ", ".join(f"{count} {name}" for name, count in counts.items())
         say(json.dumps(counts) if given["form"] == "json" else f"to measure: {summary}")
         return 0
-    progress = running.run_with_progress(runner)
-    running.report_outcome(given, progress)
-    return running.exit_code(progress.interrupted, progress.failed)
+    return running.exit_code(running.run_with_progress(runner, given))
 
 
 def _import_values(exam: str, name: str, word: str, store: Store, selection: Selection, dry: bool) -> int:
@@ -289,14 +280,12 @@ def _import_values(exam: str, name: str, word: str, store: Store, selection: Sel
 
 def measure_metrics(exam: str, given: dict[str, Any], store: Store) -> int:
     """Measure or import every requested metric, and return the exit code."""
-    from .. import api
     from ..evidence.backends import is_table
     from ..evidence.metrics import open_metric
 
     words = given["metrics"]
     opened = {word: open_metric(word) for word in words if not is_table(word)}
-    how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")}
-    plan = api.plan(exam, store, selection=options.make_selection(given), draw=False, **how)
+    plan = running.plan_stored(exam, store, given)
     for metric in opened.values():
         metric.check()
     codes = [_import_metrics(plan, word, given, store) for word in words if is_table(word)]
@@ -339,8 +328,7 @@ def _compute_metric(plan: Plan, metric: LocalMetric, given: dict[str, Any], stor
     if given["dry_run"]:
         say(f"{name}: {runner.backlog.count} drawings to measure")
         return 0
-    progress = running.run_with_progress(runner)
+    progress = running.run_with_progress(runner, given)
     if runner.cut:
         say(f"note: {name} read only the beginning of the prompt for {runner.cut} drawings", err=True)
-    running.report_outcome(given, progress)
-    return running.exit_code(progress.interrupted, progress.failed)
+    return running.exit_code(progress)

@@ -10,7 +10,6 @@ import click
 
 from . import options, say
 
-FILE = click.Path(path_type=Path, dir_okay=False)
 ADDRESS = "http://127.0.0.1:8100"
 
 
@@ -31,7 +30,7 @@ def study_command() -> None:
 @click.option("--each", type=click.IntRange(1), metavar="N", help="Items in each cell, for designs that cross tags.")
 @click.option("--by", type=click.Choice(["random", "disagreement"]), help="How items are sampled.")
 @click.option("--seed", type=int, metavar="N", help="Seed of the sample; 0 by default.")
-@click.option("--consent", type=FILE, metavar="FILE", help="A text that raters agree to before they begin.")
+@click.option("--consent", type=options.FILE, metavar="FILE", help="A text that raters agree to before they begin.")
 @click.option(
     "--completion", metavar="URL", help="Where raters are sent at the end, such as Prolific's completion link."
 )
@@ -203,7 +202,7 @@ def forget_command(name: str, rater: str, address: str, store: str) -> None:
     "csv", "jsonl", "label-studio", "label-studio-tasks", default="csv",
     help="The answers, or with label-studio-tasks the tasks to answer.",
 )  # fmt: skip
-@click.option("-o", "--output", type=FILE, metavar="FILE", help="Write to this file.")
+@click.option("-o", "--output", type=options.FILE, metavar="FILE", help="Write to this file.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="For Label Studio: also write the pictures here.")
 @options.store
 def export_command(name: str, **given: Any) -> None:
@@ -238,7 +237,9 @@ def export_command(name: str, **given: Any) -> None:
 
 @study_command.command("import")
 @click.argument("name")
-@click.option("--file", "file", type=FILE, required=True, metavar="FILE", help="CSV, JSON lines, or Label Studio JSON.")
+@click.option(
+    "--file", "file", type=options.FILE, required=True, metavar="FILE", help="CSV, JSON lines, or Label Studio JSON."
+)
 @options.store
 def import_command(name: str, file: Path, store: str) -> None:
     """Import people's answers, of this study or from elsewhere.
