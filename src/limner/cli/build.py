@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +53,7 @@ def list_command(store: str, form: str) -> None:
             say(f"    -S {role}=PROVIDER/MODEL: {about}")
         for place in recipe.places:
             say(f"    {place.name}: {place.step.about}")
-            settings = place.settings.model_dump(mode="json", exclude_defaults=False)
-            for name, value in settings.items():
+            for name, value in place.settings.model_dump(mode="json").items():
                 say(f"        --set {place.name}.{name}={json.dumps(value, ensure_ascii=False)}")
     for build in builds:
         say(f"build {build.name}: recipe {build.recipe}")
@@ -77,14 +75,13 @@ def check_command(recipe: Path) -> None:
 @click.option("--recipe", required=True, metavar="NAME|FILE", help="A recipe of `limner build list`, or your own file.")
 @build_settings
 @options.store
-def new_command(name: str, recipe: str, settings: tuple[str, ...], roles: tuple[str, ...], prompts: Path | None,
-                store: str) -> None:  # fmt: skip
+def new_command(name: str, recipe: str, store: str, **given: Any) -> None:
     """Start a build called NAME, which is also the name of its exam."""
     from ..build.open import new_build
     from ..store import store_exists
     from ..store.store import open_or_empty, open_store
 
-    given: dict[str, Any] = {"settings": settings, "roles": options.parse_pairs(roles, "-S"), "prompts": prompts}
+    given["roles"] = options.parse_pairs(given["roles"], "-S")
     if not store_exists(store):
         with open_or_empty(store) as empty:
             new_build(empty, name, recipe, **given)
@@ -196,8 +193,7 @@ def status_command(name: str, output: Path | None, items: str | None, store: str
 @click.option("--read", "source", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="FILE",
               help="Read the reviewer's answers from this file, and serve nothing.")  # fmt: skip
 @options.store
-def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[str, ...], to: Path | None,
-                   source: Path | None, store: str, **served: Any) -> None:  # fmt: skip
+def review_command(name: str, to: Path | None, source: Path | None, **given: Any) -> None:
     """Review the items of a build: accept, edit, add, reject, comment.
 
     Serves a page until Ctrl-C; each reviewer has a personal link. For review outside the page, --write and --read use
@@ -208,12 +204,11 @@ def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[st
     from ..store.store import open_store
 
     if to is None and source is None:
-        serve_review(store, name, reviewers, adjudicators, **served)
-        return
-    people = (*reviewers, *adjudicators)
+        return _serve_review(name, given)
+    people = (*given["reviewers"], *given["adjudicators"])
     if (to is not None and source is not None) or len(people) != 1:
         raise click.UsageError("give one --reviewer, and --write FILE or --read FILE")
-    with open_store(store) as opened:
+    with open_store(given["store"]) as opened:
         builder = open_build(opened, name)
         if to is not None:
             say(f"{write_review(builder, to, people[0])} items wait for {people[0]}, in {to}")
@@ -234,8 +229,7 @@ def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[st
 @click.option("--train", "training", is_flag=True,
               help="Write the training part instead: train.jsonl and images/, for `limner train`.")  # fmt: skip
 @options.store
-def export_command(name: str, folder: Path, licence: str, version: str, pass_on: tuple[str, ...], url: str,
-                   training: bool, store: str) -> None:  # fmt: skip
+def export_command(name: str, folder: Path, store: str, training: bool, **given: Any) -> None:
     """Write the result of a build to FOLDER: an exam, ready for `limner run`.
 
     Pictures whose licence does not allow passing them on are not copied, but listed with their sources.
@@ -250,12 +244,12 @@ def export_command(name: str, folder: Path, licence: str, version: str, pass_on:
             builder = open_build(opened, name)
             if "TRAINING" not in builder.recipe.code:
                 raise UsageError(f"the recipe {builder.recipe.name} has no training part")
-            written = builder.recipe.code["TRAINING"][0](builder, folder, licence)
+            written = builder.recipe.code["TRAINING"][0](builder, folder, given["licence"])
         say(f"{written.samples} samples of {written.concepts} concepts are now in {folder}")
         say(f"    limner train flux-reason --data {folder} --base FOLDER")
         return
     with open_store(store) as opened:
-        exported = export(open_build(opened, name), folder, licence=licence, version=version, pass_on=pass_on, url=url)
+        exported = export(open_build(opened, name), folder, **given)
     say(f"{exported.questions} questions and {exported.pictures} pictures are now in {folder}")
     if exported.texts:
         say(f"{exported.texts} texts may not be passed on: the questions point to their sources instead")
@@ -265,9 +259,7 @@ def export_command(name: str, folder: Path, licence: str, version: str, pass_on:
     say(f"    limner run {folder / 'exam.toml'} --painter control/reference --judge ocr")
 
 
-def serve_review(
-    store: str, build: str, reviewers: Sequence[str], adjudicators: Sequence[str], new_links: bool, host: str, port: int
-) -> None:
+def _serve_review(build: str, given: dict[str, Any]) -> None:
     """Serve a build's review until interrupted; print the links of reviewers who had none."""
     from ..build.open import open_build
     from ..build.reviews import Reviewer, load_reviewers, save_reviewer
@@ -283,15 +275,15 @@ def serve_review(
             f"serving a review needs {error.name}: pip install 'limner[web]'; without it: --write and --read FILE"
         ) from error
 
-    with open_store(store) as opened:
+    with open_store(given["store"]) as opened:
         open_build(opened, build)
         known_reviewers, links = load_reviewers(opened, build), dict[str, str]()
-        for name in (*reviewers, *adjudicators):
-            if name in known_reviewers and not new_links:
+        for name in (*given["reviewers"], *given["adjudicators"]):
+            if name in known_reviewers and not given["new_links"]:
                 say(f"{name} already has a link; --new-links makes a new one")
                 continue
             links[name] = new_token()
-            save_reviewer(opened, build, Reviewer(name, token_hash(links[name]), name in adjudicators))
+            save_reviewer(opened, build, Reviewer(name, token_hash(links[name]), name in given["adjudicators"]))
         if not load_reviewers(opened, build):
             raise UsageError(f"{build} has no reviewers yet: name each with --reviewer NAME")
 
@@ -300,7 +292,7 @@ def serve_review(
                 say(f"{name}: {address}/r/{token}/")
             say(f"serving the review of {build} at {address}; stop with Ctrl-C. `limner build run {build}` applies it")
 
-        serve(review_app(opened, build), host, port, ready=ready)
+        serve(review_app(opened, build), given["host"], given["port"], ready=ready)
 
 
 @click.group("train")

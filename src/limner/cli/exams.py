@@ -74,7 +74,7 @@ def exam_command() -> None:
     """Check an exam's data and its rubric, or start an exam of your own."""
 
 
-@click.command("prove", cls=options.SectionedCommand)
+@exam_command.command("prove", cls=options.SectionedCommand)
 @click.argument("exam")
 @options.judge_options
 @click.option("--seed", default=0, show_default=True, help="Seed of the places of the corruptions.")
@@ -114,7 +114,7 @@ def prove(exam: str, **given: Any) -> None:
         progress = _carry_out(run, store, form, given)
     for part in progress:
         say_failures(part)
-    sys.exit(3 if any(part.failed for part in progress) else 0)
+    sys.exit(max(map(running.exit_code, progress)))
 
 
 def _carry_out(run: ProofRun, store: Store, form: str, given: dict[str, Any]) -> list[Progress]:
@@ -145,10 +145,7 @@ def _write(path: Path, page: str) -> None:
     say(f"written: {path}", err=True)
 
 
-exam_command.add_command(prove)
-
-
-@click.command("stats", cls=options.SectionedCommand)
+@exam_command.command("stats", cls=options.SectionedCommand)
 @click.argument("exam")
 @options.marks
 @click.option("--flagged", is_flag=True, help="Show only questions and criteria worth a look.")
@@ -186,9 +183,6 @@ def stats(exam: str, **given: Any) -> None:
             from ..report.site.single_page import item_page
 
             _write(given["output"], item_page(name, statistics, protocol, store.blobs))
-
-
-exam_command.add_command(stats)
 
 
 @exam_command.command("get")
@@ -328,21 +322,10 @@ def rename(exam: str, folder: Path, data: Path | None, store: str) -> None:
     say(f"{len(missing)} of {len(ids)} questions have no image; renaming would fix {len(renames)}", err=True)
 
 
-class FirstShipped(click.Option):
-    """An option whose default is the first of the shipped exams."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the help with that exam's name."""
-        from ..exams import SHIPPED
-
-        self.show_default = SHIPPED[0]
-        return super().get_help_record(ctx)
-
-
 @exam_command.command("new")
 @click.argument("folder", type=options.FOLDER)
 @click.option(
-    "--like", cls=FirstShipped, metavar="EXAM",
+    "--like", metavar="EXAM", show_default="genexam",
     help="The exam whose rules and sample are the starting point; rubric for rules of your own, without code.",
 )  # fmt: skip
 def new(folder: Path, like: str | None) -> None:
@@ -424,7 +407,6 @@ def examine_judge_command(judge: str, **given: Any) -> None:
             if given["output"] is not None:
                 from ..report.site.single_page import certificate_page
 
-                given["output"].write_text(certificate_page(row, store.blobs), encoding="utf-8")
-                say(f"written: {given['output']}", err=True)
+                _write(given["output"], certificate_page(row, store.blobs))
     say_failures(progress)
-    sys.exit(3 if progress.failed else 0)
+    sys.exit(running.exit_code(progress))

@@ -206,11 +206,12 @@ prompts = click.option(
     "--prompts", metavar="DIR|release:FOLDER",
     help="A folder with your own prompts for judges and painters, or release: and your clone of the exam's release.",
 )  # fmt: skip
+own_prompts = click.option("--prompts", type=FOLDER, metavar="DIR", help="A folder with your own prompts.")
+judge_args = click.option(
+    "--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="An argument of each judge call. Repeatable."
+)
 judge_settings = combine_options(
-    click.option(
-        "--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE",
-        help="An argument of each judge call. Repeatable.",
-    ),
+    judge_args,
     click.option(
         "--preset", shell_complete=complete.presets,
         help="Named settings of the exam, such as paper; your own options override them.",

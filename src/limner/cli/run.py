@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -77,23 +76,11 @@ def mark_command(exam: str, **given: Any) -> None:
 @click.option("--judge", required=True, metavar="NAME", help="The model that marked.")
 @options.store
 @options.table_or_json
-def import_command(
-    exam: str,
-    data: Path | None,
-    results: Path,
-    images: Path | None,
-    regions: Path | None,
-    painter: str,
-    judge: str,
-    store: str,
-    form: str,
-) -> None:
+def import_command(exam: str, form: str, **given: Any) -> None:
     """Import results of a benchmark's own scorer, to score and compare them like any others."""
     from ..running.import_results import import_results
 
-    imported = import_results(
-        exam, results, painter=painter, judge=judge, data=data, images=images, regions=regions, store=store
-    )
+    imported = import_results(exam, **given)
     if form == "json":
         body = {"results": imported.results, "images": imported.images, "failures": dict(imported.failures)}
         say(json.dumps(body))
@@ -101,7 +88,9 @@ def import_command(
         unread, unmeasured = imported.failures["unreadable"], imported.failures["probe"]
         failures = f", {unread} of them unreadable" if unread else ""
         failures += f", {unmeasured} with a failed measurement" if unmeasured else ""
-        say(f"{imported.results} results imported into {store}, {imported.images} with their drawing{failures}")
+        say(
+            f"{imported.results} results imported into {given['store']}, {imported.images} with their drawing{failures}"
+        )
         for detail in imported.details[:5]:
             say(f"note: {detail}", err=True)
         if len(imported.details) > 5:
@@ -122,10 +111,8 @@ def import_command(
     metavar="PROVIDER/MODEL",
     help="The model that rates, such as openai/gpt-5; or replay/FILE.",
 )
-@click.option(
-    "--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="An argument of each call. Repeatable."
-)
-@click.option("--prompts", type=options.FOLDER, metavar="DIR", help="A folder with your own prompts.")
+@options.judge_args
+@options.own_prompts
 @click.option(
     "--against", metavar="PAINTER", help="With arena: only pairs with this painter, such as control/reference."
 )
@@ -139,15 +126,6 @@ def rate_command(exam: str, **given: Any) -> None:
     Each baseline by each model is a separate evaluator, which `limner agree` compares with judges and people. Needs
     only the store.
     """
-    from ..store.store import open_store
-
-    if given["against"] and given["baseline"] != "arena":
-        raise click.UsageError("--against needs --as arena")
-    with open_store(given["store"]) as store:
-        sys.exit(_rate(exam, given, store))
-
-
-def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
     from ..core import settings
     from ..core.images import Preparer
     from ..core.prompts import Prompts
@@ -155,27 +133,26 @@ def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
     from ..models import open_model
     from ..running.rate import RatingRunner
     from ..store.records import known_painters
+    from ..store.store import open_store
 
-    plan = running.plan_stored(exam, store, given)
-    if given["against"]:
-        known_painters(store, plan.exam.name, [given["against"]])
-    args = options.parse_values(given["judge_args"], "--judge-arg")
-    model = open_model(given["judge"], args, settings.load(), Preparer(store.blobs.get))
-    prompts = Prompts(SHIPPED, given["prompts"])
-    runner = RatingRunner(plan, store, find_baseline(given["baseline"]), model, prompts, given["against"])
-    runner.check()
-    if given["dry_run"]:
-        _print_estimate(given, len(runner.items()), runner.estimate(), model.name)
-        return 0
-    return running.exit_code(running.run_with_progress(runner, given))
-
-
-def _print_estimate(given: dict[str, Any], asks: int, dollars: float | None, model: str) -> None:
+    if given["against"] and given["baseline"] != "arena":
+        raise click.UsageError("--against needs --as arena")
+    with open_store(given["store"]) as store:
+        plan = running.plan_stored(exam, store, given)
+        if given["against"]:
+            known_painters(store, plan.exam.name, [given["against"]])
+        args = options.parse_values(given["judge_args"], "--judge-arg")
+        model = open_model(given["judge"], args, settings.load(), Preparer(store.blobs.get))
+        prompts = Prompts(SHIPPED, given["prompts"])
+        runner = RatingRunner(plan, store, find_baseline(given["baseline"]), model, prompts, given["against"])
+        runner.check()
+        if not given["dry_run"]:
+            sys.exit(running.exit_code(running.run_with_progress(runner, given)))
+        asks, dollars = len(runner.items()), runner.estimate()
     if given["form"] == "json":
-        say(json.dumps({"asks": asks, "estimate": dollars}))
-        return
+        return say(json.dumps({"asks": asks, "estimate": dollars}))
     price = "at an unknown price" if dollars is None else f"for about ${dollars:.4f}, by a rule of thumb"
-    say(f"{asks} requests to {model}, {price}; stored answers cost nothing")
+    say(f"{asks} requests to {model.name}, {price}; stored answers cost nothing")
 
 
 @click.command("evidence", cls=options.SectionedCommand)

@@ -220,7 +220,7 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
 @click.option(
     "--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="An argument of each call. Repeatable."
 )
-@click.option("--prompts", type=options.FOLDER, metavar="DIR", help="A folder with your own prompts.")
+@options.own_prompts
 @options.marks
 @options.selection
 @options.store
