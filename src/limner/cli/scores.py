@@ -242,33 +242,26 @@ def modes_command(exam: str, **given: Any) -> None:
     from ..store.store import open_store
 
     with open_store(given["store"]) as store:
-        sorting = api.sorting(
-            exam,
-            store,
-            model=given["model"],
-            args=options.parse_values(given["model_args"], "--model-arg"),
-            prompts=given["prompts"],
-            on=given["on"],
-            **options.group_filters(given),
-        )
+        how = {name: given[name] for name in ("model", "prompts", "on")}
+        args = options.parse_values(given["model_args"], "--model-arg")
+        sorter = api.mode_sorter(exam, store, args=args, **how, **options.group_filters(given))
         if given["dry_run"]:
-            estimate = sorting.sorter.estimate(sorting.drawings, settings.load(), given["retry_failed"])
-            questions = len({drawing.question.id for drawing in sorting.drawings})
+            estimate = sorter.estimate(settings.load(), given["retry_failed"])
+            questions = len({drawing.question.id for drawing in sorter.drawings})
             return running.show_estimate(given["form"], exam, questions, estimate)
         with running.show_progress() as watch:
             how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
-            drawings, progress = sorting.sorter.sort(sorting.drawings, limits=sorting.limits, watch=watch, **how)
-    counts = count_modes(sorting.sorter.modes, sorting.asked, drawings)
-    form = given["form"]
-    body = {"exam": exam, "model": given["model"], "judge": sorting.judge, "spent": round(progress.spent, 6),
+            drawings, progress = sorter.sort(watch=watch, **how)
+    counts = count_modes(sorter.modes, sorter.asked, drawings)
+    body = {"exam": exam, "model": given["model"], "judge": sorter.judge, "spent": round(progress.spent, 6),
             "unpriced_calls": progress.unpriced, "painters": [painter.to_json() for painter in counts]}  # fmt: skip
-    title = f"{exam} · judge {sorting.judge} · wrong answers by mode, sorted by {sorting.sorter.model.name}"
-    show(form, lambda: [modes_table(title, sorting.sorter.modes, counts, sorting.notes)], body=lambda: body)
+    title = f"{exam} · judge {sorter.judge} · wrong answers by mode, sorted by {sorter.model.name}"
+    show(given["form"], lambda: [modes_table(title, sorter.modes, counts, sorter.notes)], body=lambda: body)
     if given["output"] is not None:
         from ..report.plots.counts import plot_modes
 
-        caption = f"{exam} · judge {sorting.judge} · sorted by {sorting.sorter.model.name}"
-        plot_modes(sorting.sorter.modes, counts, caption, given["output"])
+        caption = f"{exam} · judge {sorter.judge} · sorted by {sorter.model.name}"
+        plot_modes(sorter.modes, counts, caption, given["output"])
     say_failures(progress)
     sys.exit(running.exit_code(progress))
 
