@@ -15,7 +15,8 @@ import click
 from . import STORE, options, say
 
 if TYPE_CHECKING:
-    from ..running.merge import MergeReport, SourceReport
+    from ..running.merge import MergeReport
+    from ..running.merge_tables import SourceReport
     from ..store.verify import Defect, PartReport
 
 MAX_SHOWN = 20
@@ -102,29 +103,29 @@ NAMED_TABLES = ("drawings", "markings", "calls", "ratings", "comparisons", "cert
 
 
 def _print_source(source: SourceReport) -> None:
-    rows, images = source.rows, source.images
-    new = [f"{name} {rows.new[name]:,}" for name in NAMED_TABLES if rows.new[name]]
-    if rest := sum(count for name, count in rows.new.items() if name not in NAMED_TABLES):
+    images = source.images
+    new = [f"{name} {source.new[name]:,}" for name in NAMED_TABLES if source.new[name]]
+    if rest := sum(count for name, count in source.new.items() if name not in NAMED_TABLES):
         new.append(f"other rows {rest:,}")
     if images.new:
         new.append(f"images {images.new:,}")
     words = [f"new: {', '.join(new) or 'nothing'}"]
-    if rows.dollars:
-        words.append(f"its cost: ${rows.dollars:,.4f}")
-    if changed := sum(rows.changed.values()):
+    if source.dollars:
+        words.append(f"its cost: ${source.dollars:,.4f}")
+    if changed := sum(source.changed.values()):
         words.append(f"rows updated: {changed:,}")
     say(f"{source.source}: {'; '.join(words)}")
-    if rows.flying:
-        who = ", ".join(sorted(set(rows.flying.values())))
-        say(f"  calls in flight, left out: {len(rows.flying):,} ({who}); merge again once they have ended")
-        if waiting := sum(by == SUBMITTED for by in rows.flying.values()):
+    if source.flying:
+        who = ", ".join(sorted(set(source.flying.values())))
+        say(f"  calls in flight, left out: {len(source.flying):,} ({who}); merge again once they have ended")
+        if waiting := sum(by == SUBMITTED for by in source.flying.values()):
             say(
                 f"    {waiting:,} are in batches: fetch them there, with the command that submitted them; a run in the "
                 "target would pay for them again"
             )
-    if rows.twice:
-        say(f"  calls with two different answers: {len(rows.twice):,}; both are kept, the earlier counts")
-        _print_lines(rows.twice)
+    if source.twice:
+        say(f"  calls with two different answers: {len(source.twice):,}; both are kept, the earlier counts")
+        _print_lines(source.twice)
     if images.lost:
         say(f"  images lost: {len(images.lost):,}; `limner verify --repair --store {source.source}` may restore them")
         _print_lines(list(images.lost.values()))
