@@ -148,7 +148,7 @@ def rate_command(exam: str, **given: Any) -> None:
         runner.check()
         if not given["dry_run"]:
             sys.exit(running.exit_code(running.run_with_progress(runner, given)))
-        asks, dollars = len(runner.items()), runner.estimate()
+        asks, dollars = len(runner.items), runner.estimate()
     if given["form"] == "json":
         return say(json.dumps({"asks": asks, "estimate": dollars}))
     price = "at an unknown price" if dollars is None else f"for about ${dollars:.4f}, by a rule of thumb"
