@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import options, running, say, say_failures
+
+if TYPE_CHECKING:
+    from ..store import Store
 
 build_settings = options.combine_options(
     click.option("--set", "settings", multiple=True, metavar="STEP.SETTING=VALUE",
@@ -95,9 +98,9 @@ def new_command(name: str, recipe: str, store: str, **given: Any) -> None:
 @click.argument("name")
 @build_settings
 @click.option("--until", metavar="STEP", help="Stop after this step.")
-@options.store
+@options.open_store
 @running.run_options
-def run_command(name: str, **given: Any) -> None:
+def run_command(name: str, store: Store, **given: Any) -> None:
     """Continue a build: every step does what is still missing. Run it again to resume.
 
     A step with new settings, another model or other prompts processes its items again; other steps do only what
@@ -112,37 +115,35 @@ def run_command(name: str, **given: Any) -> None:
     from ..report.tables.render import show
     from ..report.tables.status import funnel_rows, funnel_table
     from ..running.setup import service_limits
-    from ..store.store import open_store
 
     loaded, form = settings.load(), given["form"]
-    with open_store(given["store"]) as store:
-        change: dict[str, Any] = {"settings": given["settings"], "prompts": given["prompts"]}
-        change |= {"roles": options.parse_pairs(given["roles"], "-S"), "keep": not given["dry_run"]}
-        builder = with_models(change_build(store, load_build(store, name), **change), loaded)
-        if given["dry_run"]:
-            estimates = build_estimate(builder, loaded, given["until"])
-            for place in empty_sources(builder, builder.look(given["until"])[0]):
-                hint = f"run `limner build run {name} --until {place}` to estimate the later steps"
-                say(f"note: step {place} has no items yet; {hint}", err=True)
-            items = max((estimate.steps for estimate in estimates), default=0)
-            body = {"build": name, "estimates": [estimate.to_json() for estimate in estimates]}
-            show(form, lambda: [estimate_table(f"build {name}, at most", items, estimates)], body=lambda: body)
-            return
-        names = ("budget", "purse", "change_purse", "concurrency", "retry_failed")
-        how = Spending(**{word: given[word] for word in names}, limits=service_limits(loaded))
-        with running.show_progress() as watch:
-            progress = builder.run(how, given["until"], watch)
-        counts, _ = builder.look()
-        if form == "json":
-            summary = {"build": name, "failed": progress.failed, "asked_again": progress.asked_again,
-                    "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
-                    "interrupted": progress.interrupted, "steps": funnel_rows(builder.recipe, counts)}  # fmt: skip
-            say(json.dumps(summary))
-        else:
-            say_failures(progress)
-            show("table", lambda: [funnel_table(name, builder.recipe, counts)])
-            if progress.interrupted:
-                say("interrupted; run the same command again to resume", err=True)
+    change: dict[str, Any] = {"settings": given["settings"], "prompts": given["prompts"]}
+    change |= {"roles": options.parse_pairs(given["roles"], "-S"), "keep": not given["dry_run"]}
+    builder = with_models(change_build(store, load_build(store, name), **change), loaded)
+    if given["dry_run"]:
+        estimates = build_estimate(builder, loaded, given["until"])
+        for place in empty_sources(builder, builder.look(given["until"])[0]):
+            hint = f"run `limner build run {name} --until {place}` to estimate the later steps"
+            say(f"note: step {place} has no items yet; {hint}", err=True)
+        items = max((estimate.steps for estimate in estimates), default=0)
+        body = {"build": name, "estimates": [estimate.to_json() for estimate in estimates]}
+        show(form, lambda: [estimate_table(f"build {name}, at most", items, estimates)], body=lambda: body)
+        return
+    names = ("budget", "purse", "change_purse", "concurrency", "retry_failed")
+    how = Spending(**{word: given[word] for word in names}, limits=service_limits(loaded))
+    with running.show_progress() as watch:
+        progress = builder.run(how, given["until"], watch)
+    counts, _ = builder.look()
+    if form == "json":
+        summary = {"build": name, "failed": progress.failed, "asked_again": progress.asked_again,
+                "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
+                "interrupted": progress.interrupted, "steps": funnel_rows(builder.recipe, counts)}  # fmt: skip
+        say(json.dumps(summary))
+    else:
+        say_failures(progress)
+        show("table", lambda: [funnel_table(name, builder.recipe, counts)])
+        if progress.interrupted:
+            say("interrupted; run the same command again to resume", err=True)
     sys.exit(running.exit_code(progress))
 
 
@@ -151,33 +152,31 @@ def run_command(name: str, **given: Any) -> None:
 @click.option("-o", "--output", type=options.FILE, metavar="FILE",
               help="Also plot the funnel beside the paper's, as .svg, .pdf or .png.")  # fmt: skip
 @click.option("--items", metavar="STEP", help="List the items that this step removed, with the reasons.")
-@options.store
+@options.open_store
 @options.form
-def status_command(name: str, output: Path | None, items: str | None, store: str, form: str) -> None:
+def status_command(name: str, output: Path | None, items: str | None, store: Store, form: str) -> None:
     """Show how many items each step of a build kept and removed, beside the paper's own counts."""
     from ..build.open import open_build
     from ..build.records import load_rows
     from ..report.tables.render import show
     from ..report.tables.status import funnel_rows, funnel_table
-    from ..store.store import open_store
 
-    with open_store(store) as opened:
-        builder = open_build(opened, name)
-        counts, _ = builder.look(items)
-        if items is not None:
-            for id, row in load_rows(opened, name, items).items():
-                if row.status != "done":
-                    say(f"{id}: {row.status}: {row.reason}")
-            return
-        rows = funnel_rows(builder.recipe, counts)
-        body = {"build": name, "recipe": builder.recipe.name, "steps": rows,
-                "paper": [count.model_dump() for count in builder.recipe.paper]}  # fmt: skip
-        show(form, lambda: [funnel_table(name, builder.recipe, counts)], body=lambda: body)
-        if output is not None:
-            from ..report.plots.counts import plot_funnel
+    builder = open_build(store, name)
+    counts, _ = builder.look(items)
+    if items is not None:
+        for id, row in load_rows(store, name, items).items():
+            if row.status != "done":
+                say(f"{id}: {row.status}: {row.reason}")
+        return
+    rows = funnel_rows(builder.recipe, counts)
+    body = {"build": name, "recipe": builder.recipe.name, "steps": rows,
+            "paper": [count.model_dump() for count in builder.recipe.paper]}  # fmt: skip
+    show(form, lambda: [funnel_table(name, builder.recipe, counts)], body=lambda: body)
+    if output is not None:
+        from ..report.plots.counts import plot_funnel
 
-            plot_funnel(name, builder.recipe, rows, output)
-            say(f"written: {output}", err=True)
+        plot_funnel(name, builder.recipe, rows, output)
+        say(f"written: {output}", err=True)
 
 
 @build_command.command("review")
@@ -228,8 +227,8 @@ def review_command(name: str, to: Path | None, source: Path | None, **given: Any
 @click.option("--url", default="", metavar="URL", help="Where the data set will be, for its Croissant metadata.")
 @click.option("--train", "training", is_flag=True,
               help="Write the training part instead: train.jsonl and images/, for `limner train`.")  # fmt: skip
-@options.store
-def export_command(name: str, folder: Path, store: str, training: bool, **given: Any) -> None:
+@options.open_store
+def export_command(name: str, folder: Path, store: Store, training: bool, **given: Any) -> None:
     """Write the result of a build to FOLDER: an exam, ready for `limner run`.
 
     Pictures whose licence does not allow passing them on are not copied, but listed with their sources.
@@ -237,19 +236,16 @@ def export_command(name: str, folder: Path, store: str, training: bool, **given:
     from ..build.export import export
     from ..build.open import open_build
     from ..core.errors import UsageError
-    from ..store.store import open_store
 
     if training:
-        with open_store(store) as opened:
-            builder = open_build(opened, name)
-            if "TRAINING" not in builder.recipe.code:
-                raise UsageError(f"the recipe {builder.recipe.name} has no training part")
-            written = builder.recipe.code["TRAINING"][0](builder, folder, given["licence"])
+        builder = open_build(store, name)
+        if "TRAINING" not in builder.recipe.code:
+            raise UsageError(f"the recipe {builder.recipe.name} has no training part")
+        written = builder.recipe.code["TRAINING"][0](builder, folder, given["licence"])
         say(f"{written.samples} samples of {written.concepts} concepts are now in {folder}")
         say(f"    limner train flux-reason --data {folder} --base FOLDER")
         return
-    with open_store(store) as opened:
-        exported = export(open_build(opened, name), folder, **given)
+    exported = export(open_build(store, name), folder, **given)
     say(f"{exported.questions} questions and {exported.pictures} pictures are now in {folder}")
     if exported.texts:
         say(f"{exported.texts} texts may not be passed on: the questions point to their sources instead")

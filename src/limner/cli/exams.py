@@ -150,10 +150,10 @@ def _write(path: Path, page: str) -> None:
 @options.marks
 @click.option("--flagged", is_flag=True, help="Show only questions and criteria worth a look.")
 @options.selection
-@options.store
+@options.open_store
 @options.form
 @click.option("-o", "--output", type=options.FILE, metavar="FILE.html", help="Also write a page with pictures.")
-def stats(exam: str, **given: Any) -> None:
+def stats(exam: str, store: Store, **given: Any) -> None:
     """Show which questions and criteria of EXAM discriminate between painters, by the marks in a store.
 
     For each judge: the share correct, the correlation with the rest of the exam (point-biserial), the difference
@@ -166,23 +166,21 @@ def stats(exam: str, **given: Any) -> None:
     from ..report.tables.render import show
     from ..scoring import ON
     from ..scoring.items import item_statistics
-    from ..store.store import open_store
 
-    with open_store(given["store"]) as store:
-        kind, groups = api.groups(exam, store=store, **options.group_filters(given))
-        name, protocol = exams.stored_name(exam), kind.protocol
-        on = next(word for word in ON if word == given["on"])
-        statistics = item_statistics(groups, protocol, on)
-        show(
-            given["form"],
-            lambda: item_tables(statistics, name, given["flagged"]) or [nothing_marked()],
-            body=lambda: {"exam": name, "judges": [judge.to_json() for judge in statistics]},
-            records=lambda: items_csv(statistics),
-        )
-        if given["output"] is not None:
-            from ..report.site.single_page import item_page
+    kind, groups = api.groups(exam, store=store, **options.group_filters(given))
+    name, protocol = exams.stored_name(exam), kind.protocol
+    on = next(word for word in ON if word == given["on"])
+    statistics = item_statistics(groups, protocol, on)
+    show(
+        given["form"],
+        lambda: item_tables(statistics, name, given["flagged"]) or [nothing_marked()],
+        body=lambda: {"exam": name, "judges": [judge.to_json() for judge in statistics]},
+        records=lambda: items_csv(statistics),
+    )
+    if given["output"] is not None:
+        from ..report.site.single_page import item_page
 
-            _write(given["output"], item_page(name, statistics, protocol, store.blobs))
+        _write(given["output"], item_page(name, statistics, protocol, store.blobs))
 
 
 @exam_command.command("get")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -124,6 +124,19 @@ store = click.option(
     "--store", envvar="LIMNER_STORE", callback=_remember_store, default="limner-store", show_default=True,
     metavar="URL", help="The store: a folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
 )  # fmt: skip
+
+
+def open_store(function: F) -> F:
+    """Add the option ``--store``, and pass the command the open store."""
+
+    @wraps(function)
+    def run(*args: Any, store: str, **given: Any) -> Any:
+        from ..store.store import open_store
+
+        with open_store(store) as opened:
+            return function(*args, store=opened, **given)
+
+    return store(cast(F, run))
 
 
 def _use_columns(context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> None:

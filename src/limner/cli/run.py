@@ -118,9 +118,9 @@ def import_command(exam: str, form: str, **given: Any) -> None:
 )
 @options.only_painters
 @options.selection
-@options.store
+@options.open_store
 @running.run_options
-def rate_command(exam: str, **given: Any) -> None:
+def rate_command(exam: str, store: Store, **given: Any) -> None:
     """Rate stored drawings with a model but without the exam's rubric, as a baseline. Run it again to resume.
 
     Each baseline by each model is a separate evaluator, which `limner agree` compares with judges and people. Needs
@@ -133,22 +133,20 @@ def rate_command(exam: str, **given: Any) -> None:
     from ..models import open_model
     from ..running.rate import RatingRunner
     from ..store.records import known_painters
-    from ..store.store import open_store
 
     if given["against"] and given["baseline"] != "arena":
         raise click.UsageError("--against needs --as arena")
-    with open_store(given["store"]) as store:
-        plan = running.plan_stored(exam, store, given)
-        if given["against"]:
-            known_painters(store, plan.exam.name, [given["against"]])
-        args = options.parse_values(given["judge_args"], "--judge-arg")
-        model = open_model(given["judge"], args, settings.load(), Preparer(store.blobs.get))
-        prompts = Prompts(SHIPPED, given["prompts"])
-        runner = RatingRunner(plan, store, find_baseline(given["baseline"]), model, prompts, given["against"])
-        runner.check()
-        if not given["dry_run"]:
-            sys.exit(running.exit_code(running.run_with_progress(runner, given)))
-        asks, dollars = len(runner.items), runner.estimate()
+    plan = running.plan_stored(exam, store, given)
+    if given["against"]:
+        known_painters(store, plan.exam.name, [given["against"]])
+    args = options.parse_values(given["judge_args"], "--judge-arg")
+    model = open_model(given["judge"], args, settings.load(), Preparer(store.blobs.get))
+    prompts = Prompts(SHIPPED, given["prompts"])
+    runner = RatingRunner(plan, store, find_baseline(given["baseline"]), model, prompts, given["against"])
+    runner.check()
+    if not given["dry_run"]:
+        sys.exit(running.exit_code(running.run_with_progress(runner, given)))
+    asks, dollars = len(runner.items), runner.estimate()
     if given["form"] == "json":
         return say(json.dumps({"asks": asks, "estimate": dollars}))
     price = "at an unknown price" if dollars is None else f"for about ${dollars:.4f}, by a rule of thumb"
@@ -173,23 +171,21 @@ def rate_command(exam: str, **given: Any) -> None:
 )  # fmt: skip
 @options.only_painters
 @options.selection
-@options.store
+@options.open_store
 @running.run_options
-def evidence_command(exam: str, **given: Any) -> None:
+def evidence_command(exam: str, store: Store, **given: Any) -> None:
     """Measure stored drawings: text, regions, aesthetics. Run it again to resume. Needs only the store.
 
     --regions and --aesthetics also take FILE.csv or NAME=FILE.csv, a table of values measured elsewhere, with the
     columns id, painter, and count or score. --metric adds evaluators: clip-score, pickscore, vqa-score, aesthetic-clip,
     aesthetic-siglip, fid and frechet, with your own weights, or any table.
     """
-    from ..store.store import open_store
 
-    with open_store(given["store"]) as store:
-        if not given["metrics"]:
-            sys.exit(_measure(exam, given, store))
-        others = ("ocr", "regions", "aesthetics", "probes")
-        code = measure_metrics(exam, given, store)
-        sys.exit(max(code, _measure(exam, given, store)) if any(given[name] for name in others) else code)
+    if not given["metrics"]:
+        sys.exit(_measure(exam, given, store))
+    others = ("ocr", "regions", "aesthetics", "probes")
+    code = measure_metrics(exam, given, store)
+    sys.exit(max(code, _measure(exam, given, store)) if any(given[name] for name in others) else code)
 
 
 def _measure(exam: str, given: dict[str, Any], store: Store) -> int:

@@ -209,7 +209,7 @@ def run_with_progress(runner: Any, given: dict[str, Any]) -> Progress:
     with show_progress(runner.progress) as watch:
         runner.watch = watch
         progress: Progress = runner.run()
-    report_outcome(given, progress)
+    report_outcome(given, progress, runner.store)
     return progress
 
 
@@ -344,10 +344,8 @@ def _print_counts(given: dict[str, Any], counts: dict[str, Any], unpriced: list[
             say("--budget can be enforced: every price is known")
 
 
-def report_outcome(given: dict[str, Any], progress: Progress) -> None:
+def report_outcome(given: dict[str, Any], progress: Progress, store: Store) -> None:
     """Print what was done, what failed, and how to continue."""
-    from ..store.store import hide_password as public_url
-
     if progress.cut:
         prompts = "1 prompt was" if progress.cut == 1 else f"{progress.cut} prompts were"
         say(f"note: {prompts} too long for the painter and cut off; `limner show EXAM ID` shows what was cut", err=True)
@@ -357,7 +355,7 @@ def report_outcome(given: dict[str, Any], progress: Progress) -> None:
         "causes": [asdict(cause) for cause in progress.causes.values()],
         "not_applicable": progress.not_applicable,
         "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced, "doubted_calls": progress.doubted,
-        "interrupted": progress.interrupted, "store": public_url(str(given["store"])),
+        "interrupted": progress.interrupted, "store": store.url,
     }  # fmt: skip
     if given.get("batch"):
         body["submitted"] = progress.submitted

@@ -14,6 +14,7 @@ from . import complete, options, running, say, say_failures
 if TYPE_CHECKING:
     from ..report.tables.model import Table
     from ..report.tables.results import Comparisons, ExamComparison
+    from ..store import Store
 
 
 @click.command("scores", cls=options.SectionedCommand)
@@ -192,26 +193,24 @@ def show_command(exam: str, id: str, form: str, **given: Any) -> None:
 @options.mark_filters
 @options.selection
 @options.exclude_flagged
-@options.store
+@options.open_store
 @options.form_option("jsonl", "csv", "parquet", default="jsonl", help="parquet needs `pip install 'limner[parquet]'`.")
 @click.option("-o", "--output", type=options.FOLDER, metavar="FILE", help="Standard output by default.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="Also write the drawings as DIR/PAINTER/ID.png.")
-def export_command(exam: str, form: str, output: Path | None, images: Path | None, **given: Any) -> None:
+def export_command(exam: str, form: str, output: Path | None, images: Path | None, store: Store, **given: Any) -> None:
     """Export one row per question, painter and judge. Needs only the store.
 
     With --images, unmarked drawings are exported too; their rows have no judge.
     """
     from .. import api, exams
     from ..report.tables.export import check_form, export_rows, write_images, write_rows
-    from ..store.store import open_store
 
     check_form(form)
-    with open_store(given["store"]) as store:
-        kind, groups = api.groups(exam, store=store, unmarked=images is not None, **options.group_filters(given))
-        rows = list(export_rows(exams.stored_name(exam), kind.protocol, groups, given["reading"]))
-        write_rows(rows, form, output)
-        if images is not None:
-            say(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)
+    kind, groups = api.groups(exam, store=store, unmarked=images is not None, **options.group_filters(given))
+    rows = list(export_rows(exams.stored_name(exam), kind.protocol, groups, given["reading"]))
+    write_rows(rows, form, output)
+    if images is not None:
+        say(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)
 
 
 @click.command("modes", cls=options.SectionedCommand)
@@ -223,13 +222,13 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
 @options.own_prompts
 @options.marks
 @options.selection
-@options.store
+@options.open_store
 @running.run_options_without_purse
 @click.option(
     "-o", "--output", type=options.FILE, metavar="FILE",
     help="Also plot the shares; the file name must end in .svg, .pdf or .png.",
 )  # fmt: skip
-def modes_command(exam: str, **given: Any) -> None:
+def modes_command(exam: str, store: Store, **given: Any) -> None:
     """Sort painters' errors into the exam's failure modes with a chat model, and count them.
 
     The model sees each drawing once, with the questions that were answered wrongly about it. Stored replies cost
@@ -239,19 +238,17 @@ def modes_command(exam: str, **given: Any) -> None:
     from ..core import settings
     from ..report.tables.analyses import count_modes, modes_table
     from ..report.tables.render import show
-    from ..store.store import open_store
 
-    with open_store(given["store"]) as store:
-        how = {name: given[name] for name in ("model", "prompts", "on")}
-        args = options.parse_values(given["model_args"], "--model-arg")
-        sorter = api.mode_sorter(exam, store, args=args, **how, **options.group_filters(given))
-        if given["dry_run"]:
-            estimate = sorter.estimate(settings.load(), given["retry_failed"])
-            questions = len({drawing.question.id for drawing in sorter.drawings})
-            return running.show_estimate(given["form"], exam, questions, estimate)
-        with running.show_progress() as watch:
-            how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
-            drawings, progress = sorter.sort(watch=watch, **how)
+    how = {name: given[name] for name in ("model", "prompts", "on")}
+    args = options.parse_values(given["model_args"], "--model-arg")
+    sorter = api.mode_sorter(exam, store, args=args, **how, **options.group_filters(given))
+    if given["dry_run"]:
+        estimate = sorter.estimate(settings.load(), given["retry_failed"])
+        questions = len({drawing.question.id for drawing in sorter.drawings})
+        return running.show_estimate(given["form"], exam, questions, estimate)
+    with running.show_progress() as watch:
+        how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
+        drawings, progress = sorter.sort(watch=watch, **how)
     counts = count_modes(sorter.modes, sorter.asked, drawings)
     body = {"exam": exam, "model": given["model"], "judge": sorter.judge, "spent": round(progress.spent, 6),
             "unpriced_calls": progress.unpriced, "painters": [painter.to_json() for painter in counts]}  # fmt: skip

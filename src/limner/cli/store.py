@@ -17,6 +17,7 @@ from . import STORE, options, say
 if TYPE_CHECKING:
     from ..running.merge import MergeReport
     from ..running.merge_tables import SourceReport
+    from ..store import Store
     from ..store.verify import Defect, PartReport
 
 MAX_SHOWN = 20
@@ -25,27 +26,25 @@ UNITS = {"database": "rows", "rows": "rows", "references": "rows", "images": "im
 
 
 @click.command("verify")
-@options.store
+@options.open_store
 @click.option("--repair", is_flag=True, help="Repair what can be repaired for free; nothing is drawn or deleted.")
 @options.table_or_json
-def verify_command(store: str, repair: bool, form: str) -> None:
+def verify_command(store: Store, repair: bool, form: str) -> None:
     """Check a store: its database, references between rows, every image against its hash, and orphaned files.
 
     The exit code is 1 if something is wrong. --repair restores damaged images from their folder or from the service's
     stored job, rebuilds indexes, and moves orphaned images aside.
     """
     from ..running.repair import verify
-    from ..store.store import hide_password, open_store
 
-    with open_store(store) as opened:
-        reports = []
-        for report in verify(opened, repair=repair):
-            reports.append(report)
-            if form != "json":
-                _print_part(report)
+    reports = []
+    for report in verify(store, repair=repair):
+        reports.append(report)
+        if form != "json":
+            _print_part(report)
     ok = all(report.state != "bad" for report in reports)
     if form == "json":
-        say(json.dumps({"store": hide_password(store), "ok": ok, "parts": [_part_json(report) for report in reports]}))
+        say(json.dumps({"store": store.url, "ok": ok, "parts": [_part_json(report) for report in reports]}))
     sys.exit(0 if ok else 1)
 
 
