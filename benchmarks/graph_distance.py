@@ -19,7 +19,7 @@ from typing import Any
 import networkx as nx
 
 from benchmarks.table import Table, told
-from limner.exams.mmmg import exact, graph
+from limner.exams.mmmg import graph
 from limner.exams.mmmg.data import LEVELS
 
 MEANS = dict(
@@ -62,13 +62,13 @@ def measure(count: int, seed: int = 1) -> Table:
     """Every way on the same graphs."""
     found = cases(count, seed)
     whole = [(dict.fromkeys(e, True), dict.fromkeys(d, True)) for e, d in found]
-    references = [exact.resolve(tuple(e), tuple(d)) for e, d in found]
+    references = [graph.resolve_graph(tuple(e), tuple(d)) for e, d in found]
     answers = [(r, list(e.values()), list(d.values())) for r, (e, d) in zip(references, found, strict=True)]
     built = [(graph.build(*all_), graph.build(*case)) for all_, case in zip(whole, found, strict=True)]
     drawn = [(graph.to_networkx(a), graph.to_networkx(b)) for a, b in built]
     small = [pair for pair, (a, _) in zip(drawn, built, strict=True) if len(a.nodes) <= SMALL]
     ms = {
-        "exact": timed(lambda case: exact.similarity(*case), answers),
+        "exact": timed(lambda case: graph.exact_similarity(*case), answers),
         "release": timed(
             lambda both: graph.similarity(graph.build(*both[0]), graph.build(*both[1])),
             list(zip(whole, found, strict=True)),

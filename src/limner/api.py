@@ -14,17 +14,11 @@ from .core.evaluator import SHOWN_KINDS
 from .core.exam import Selection
 from .core.protocol import parse_reading
 from .core.registry import lazy_attributes
+from .report.tables.agreement import JudgeAgreement
+from .report.tables.comparison import Comparisons, ExamComparison
 from .report.tables.model import Table
-from .report.tables.question import describe_question, small_pictures
-from .report.tables.results import (
-    Comparisons,
-    ExamComparison,
-    JudgeAgreement,
-    QuestionView,
-    Standings,
-    exam_comparison,
-    judge_agreement,
-)
+from .report.tables.question import QuestionView, describe_question, small_pictures
+from .report.tables.scores import Standings
 from .scoring import comparables, standings
 from .scoring import compare as comparing
 from .scoring.corrected import with_corrections
@@ -158,7 +152,7 @@ def compare(
     with using_store(store) as opened:
         if isinstance(exam, str):
             return Comparisons(comparing.painters(exam, store=opened, **how))
-        return exam_comparison(comparing.exams(list(exam), store=opened, **how))
+        return ExamComparison(**vars(comparing.exams(list(exam), store=opened, **how)))
 
 
 def agree(exam: str, *, store: Store | str | Path = DEFAULT, **how: Any) -> JudgeAgreement:
@@ -170,7 +164,7 @@ def agree(exam: str, *, store: Store | str | Path = DEFAULT, **how: Any) -> Judg
         **how: ``score``, ``reading``, ``constants``, ``study``, ``by``, ``judges``, ``painters``, ``variant``,
             ``options``, ``selection``, …; see `limner.scoring.compare.judges`.
     """
-    return judge_agreement(comparing.judges(exam, store=store, **how))
+    return JudgeAgreement(**vars(comparing.judges(exam, store=store, **how)))
 
 
 def table(
@@ -256,8 +250,8 @@ def mode_sorter(
     Raises:
         UsageError: The exam has no failure modes, several evaluators have marked, or nothing is wrong.
     """
+    from .core.asks import Prompts
     from .core.images import Preparer
-    from .core.prompts import Prompts
     from .models import open_model
     from .running.modes import ModeSorter, WrongDrawing
     from .running.setup import service_limits

@@ -18,7 +18,7 @@ from PIL import Image
 import limner
 from limner.core.errors import DataError, UsageError
 from limner.core.images import BadImage, decode
-from limner.core.prompts import strip_latex
+from limner.exams.aibench.protocol import strip_latex
 from limner.exams.aibench.recipe import latex_figures as figures
 from limner.exams.aibench.recipe import latex_sources as sources
 from limner.exams.aibench.recipe.latex_figures import (

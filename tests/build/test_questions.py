@@ -16,8 +16,7 @@ from limner.build.flow import StepCount
 from limner.build.open import change_build, new_build, with_models
 from limner.build.records import load_build, load_rows
 from limner.core import settings as core_settings
-from limner.core.choices import constant_answers
-from limner.exams.aibench.data import _id
+from limner.exams.aibench.data import _id, constant_answers
 from limner.store import Store
 from limner.store.store import open_store
 from tests.build.annotator import MARKS, routes

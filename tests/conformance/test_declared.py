@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from limner.core.asks import Reply, Variant
+from limner.core.asks import Prompts, Reply, Variant
 from limner.core.exam import Question
-from limner.core.prompts import Prompts
 from limner.core.protocol import Reading, Row
 from limner.exams import ExamSource, kind, read
 from tests.conformance import releases

@@ -14,7 +14,7 @@ import pytest
 import limner as package
 from limner.core.exam import Question
 from limner.core.protocol import Row
-from limner.exams.mmmg import MMMG, exact, graph
+from limner.exams.mmmg import MMMG, graph
 from limner.exams.mmmg.data import LEVELS, GraphRubric
 from limner.exams.mmmg.protocol import readability, with_level_averages
 from limner.scoring.stats import rank_agreement
@@ -88,8 +88,8 @@ def test_how_its_score_depends_on_the_order(case: dict[str, Any]) -> None:
             whole = graph.build(dict.fromkeys(order, True), dict.fromkeys(dependencies, True))
             shown = graph.build({name: elements[name] for name in order}, dependencies)
             found.add(f"{graph.similarity(whole, shown):.2f}")
-            reference = exact.resolve(tuple(order), tuple(dependencies))
-            same.add(exact.similarity(reference, [elements[name] for name in order], list(dependencies.values())))
+            reference = graph.resolve_graph(tuple(order), tuple(dependencies))
+            same.add(graph.exact_similarity(reference, [elements[name] for name in order], list(dependencies.values())))
     assert found <= set(computed["official_values_over_entity_orders"])
     assert computed["order_sensitive"] or len(found) == 1
     assert len(same) == 1

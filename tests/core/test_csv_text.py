@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from limner.core.csv_text import FORMULA, plain_cell, write_csv
+from limner.core.data_rows import FORMULA, plain_cell, write_csv
 
 
 @pytest.mark.parametrize("sign", FORMULA)
@@ -26,4 +26,4 @@ def test_all_csv_is_written_by_one_function() -> None:
     writers = [
         path.name for path in source.rglob("*.py") if "csv.writer" in (text := path.read_text()) or "DictWriter" in text
     ]
-    assert writers == ["csv_text.py"]
+    assert writers == ["data_rows.py"]

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from limner.core.asks import Prompts
 from limner.core.data_files import find_reference, parse_row, read_questions
 from limner.core.data_rows import MAX_PROBLEMS_SHOWN, MAX_TEXT_SHOWN, Problems, Rows, shorten, stream_lines
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Question, Reference
-from limner.core.prompts import Prompts
 from limner.core.schema import FrozenModel, Id, StrictModel, Words, first_error, read_model, read_toml
 from tests.support import picture
 

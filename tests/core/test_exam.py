@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from limner import exams
-from limner.core.choices import balance_letters, constant_answers
 from limner.core.errors import UsageError
 from limner.core.exam import Exam, Question, Reference, Selection, allocate_proportionally, sample_stratified
+from limner.exams.aibench.data import balance_letters, constant_answers
 from limner.running.setup import load_exam_or_data
 
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from limner import exams
 from limner.core.settings import Settings, load_shipped
-from limner.exams.data_source import DataSource
+from limner.exams import DataSource
 from limner.running.estimate import Estimate, marking_cost
 from limner.running.setup import Asking, make_plan
 from limner.store import Store

@@ -15,7 +15,7 @@ import pytest
 from limner import exams
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Exam
-from limner.exams.data_source import COLUMNS
+from limner.exams import COLUMNS
 from tests.cli.invoke import limner
 
 Rows = Sequence[Mapping[str, Any]]

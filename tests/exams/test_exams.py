@@ -19,7 +19,7 @@ from limner.core.registry import Registration
 from limner.exams import SHIPPED, ExamSource, kind, read, resolve, write_starter
 from limner.exams.genexam import GENEXAM
 from limner.exams.mmmg import graph
-from limner.exams.mmmg.exact import resolve as resolve_graph
+from limner.exams.mmmg.graph import resolve_graph
 from limner.exams.released import is_shipped, wording_names
 from limner.judges import make_variant
 

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.core.asks import Ask, Picture, Text, Unreadable
+from limner.core.asks import Ask, Picture, Prompts, Template, Text, Unreadable
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Question
-from limner.core.prompts import Prompts, Template
 from limner.exams import kind, read, resolve
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.protocol import release_loads

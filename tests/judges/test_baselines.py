@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.core.asks import Picture, Text, Unreadable
+from limner.core.asks import Picture, Prompts, Text, Unreadable
 from limner.core.errors import UsageError
-from limner.core.prompts import Prompts
 from limner.judges.baselines import BASELINES, SHIPPED, find_baseline, read_choice, read_score, read_wiscore
 from limner.report.paper import find
 

@@ -14,7 +14,7 @@ import pytest
 from limner import api
 from limner.calls import batches as stored
 from limner.calls.batch_services import OpenAIBatches, RemoteBatch
-from limner.calls.purse import read_purses
+from limner.calls.budget import read_purses
 from limner.running.wave import Wave
 from limner.store import Store
 from limner.store.schema import batches

@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 
 from limner.core.errors import DataError, LimnerError
-from limner.exams import kind
-from limner.exams.data_source import DataSource
+from limner.exams import DataSource, kind
 from limner.running import get_data
 from limner.running.get_data import download, look_up, unpack
 from tests.cli.invoke import limner

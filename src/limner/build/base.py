@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..calls import Calls, Fault
-from ..core.asks import Contract, Part, Unreadable
+from ..core.asks import Contract, Part, Prompts, Unreadable
 from ..core.errors import UsageError
 from ..core.evidence import TextLine
 from ..core.faults import picture_faults
-from ..core.prompts import Prompts
 from ..core.schema import StrictModel
 from ..core.vocabulary import Rule, RuleOutcome, apply_rules
 from ..evidence.probe import OcrProbe, TextRegionProbe

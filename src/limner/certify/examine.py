@@ -12,12 +12,11 @@ import sqlalchemy as sa
 
 from ..calls import Budget, Calls, Limits, purpose
 from ..calls.journal import NotAsked, StoredCalls
-from ..core.asks import Contract, Part, Picture, Reply, Text, Unreadable
+from ..core.asks import Contract, Part, Picture, Prompts, Reply, Text, Unreadable
 from ..core.errors import UsageError
 from ..core.json_text import loads
 from ..core.loops import process_all, run_to_end
 from ..core.marks import Mark
-from ..core.prompts import Prompts
 from ..core.protocol import Protocol
 from ..core.settings import Settings
 from ..judges import Judge, ModelJudge, Subject, Unseeing

@@ -69,7 +69,7 @@ def check_command(recipe: Path) -> None:
     from ..build.recipe import check_recipe
 
     checked = check_recipe(recipe)
-    steps = ", ".join(entry.name for entry in checked.entries)
+    steps = ", ".join(entry.name for entry in checked.steps)
     say(f"{checked.name} makes exams of the kind {checked.exam}: {steps}")
 
 
@@ -111,9 +111,8 @@ def run_command(name: str, store: Store, **given: Any) -> None:
     from ..build.open import change_build, with_models
     from ..build.records import load_build
     from ..core import settings
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
-    from ..report.tables.status import funnel_rows, funnel_table
+    from ..report.tables.status import estimate_table, funnel_rows, funnel_table
     from ..running.setup import service_limits
 
     loaded, form = settings.load(), given["form"]
@@ -173,7 +172,7 @@ def status_command(name: str, output: Path | None, items: str | None, store: Sto
             "paper": [count.model_dump() for count in builder.recipe.paper]}  # fmt: skip
     show(form, lambda: [funnel_table(name, builder.recipe, counts)], body=lambda: body)
     if output is not None:
-        from ..report.plots.counts import plot_funnel
+        from ..report.plots.rows import plot_funnel
 
         plot_funnel(name, builder.recipe, rows, output)
         say(f"written: {output}", err=True)
@@ -350,8 +349,7 @@ def flux_reason_command(**given: Any) -> None:
     command resumes. For several GPUs: accelerate launch --no_python limner train flux-reason …
     """
     from ..train.settings import FAST, parse
-    from ..train.start import train
-    from ..train.validation import Watched
+    from ..train.start import Watched, train
 
     settings = parse(
         (FAST if given["fast"] else {})

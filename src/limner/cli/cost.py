@@ -29,8 +29,8 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
     """
     from ..core import settings
     from ..core.errors import UsageError
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..running.estimate import estimate, total
     from ..store.store import open_or_empty, open_store
 
@@ -62,9 +62,9 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
 @options.form
 def spend_command(by: tuple[str, ...], purse: str | None, store: Store, form: str) -> None:
     """Show what was spent on image calls (paint) and chat calls (chat), failed attempts included."""
-    from ..calls.purse import read_purses
-    from ..report.tables.costs import purse_table, spend_table
+    from ..calls.budget import read_purses
     from ..report.tables.render import show
+    from ..report.tables.status import purse_table, spend_table
     from ..running.estimate import spent
 
     if purse is not None:
@@ -87,8 +87,8 @@ def batches_command(every: bool, cancel: str | None, store: Store, form: str) ->
     """
     from ..calls.batches import read_batches
     from ..core import settings
-    from ..report.tables.costs import batches_table
     from ..report.tables.render import show
+    from ..report.tables.status import batches_table
     from ..running.batch import cancel_batch
 
     if cancel is not None:
@@ -111,8 +111,8 @@ def models_command(context: click.Context, find: str | None, gone: bool, form: s
         return
     from ..core import catalogue, settings
     from ..core.errors import UsageError
-    from ..report.tables.costs import chosen_models, models_body, models_table
     from ..report.tables.render import show
+    from ..report.tables.status import chosen_models, models_body, models_table
 
     loaded, day = settings.load(), catalogue.today()
     if hint := catalogue.age_hint(loaded.models, loaded.painters, day):
@@ -135,8 +135,7 @@ def update_command(source: str | None, trust: bool, yes: bool) -> None:
     models with their shutdown dates, such as openai. The facts are stored in your configuration folder.
     """
     from ..core import catalogue, settings
-    from ..models.cost_map import ADDRESS
-    from ..models.refresh import read_update
+    from ..models.refresh import ADDRESS, read_update
 
     update = read_update(source or ADDRESS, settings.load(), trust=trust)
     for line in update.lines():

@@ -120,7 +120,7 @@ def trust_command() -> None:
     """Trust this folder's limner.toml to send keys to hosts that Limner does not know, until it is changed."""
     from ..core import settings
     from ..core.errors import UsageError
-    from ..core.trust import distrust_message, trust
+    from ..core.settings import distrust_message, trust
 
     path = Path.cwd() / settings.OWN
     if not path.is_file():

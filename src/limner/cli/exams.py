@@ -12,7 +12,7 @@ import click
 from . import complete, options, running, say, say_failures
 
 if TYPE_CHECKING:
-    from ..certify.certification import ProofRun
+    from ..certify.proof import ProofRun
     from ..core.exam import Exam
     from ..core.marks import Criterion
     from ..core.protocol import Protocol
@@ -92,7 +92,8 @@ def prove(exam: str, **given: Any) -> None:
     about the same one. Stored replies cost nothing: run it again to resume. --dry-run reads the references and shows
     what the rest would cost at most.
     """
-    from ..certify.certification import open_judge_exam, open_proof
+    from ..certify.certificate import open_judge_exam
+    from ..certify.proof import open_proof
     from ..core import settings
     from ..core.errors import UsageError
     from ..store.store import open_or_empty, open_store
@@ -193,8 +194,7 @@ def get(name: str, accept_licence: bool) -> None:
     stopped. The data is kept in the folder LIMNER_DATA, by default ~/.cache/limner.
     """
     from ..core.errors import LimnerError, UsageError
-    from ..exams import kind, read, resolve
-    from ..exams.data_source import data_folder, downloaded_data, how_to_get
+    from ..exams import data_folder, downloaded_data, how_to_get, kind, read, resolve
     from ..running.get_data import download, look_up
 
     source = kind(name).data_source
@@ -361,12 +361,13 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     cost, and how small a fault of the judge each test would find. --again repeats a gold set, and a sequential test
     shows whether the judge has drifted; for a retired judge, its successor is examined.
     """
-    from ..certify.certification import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify, open_judge_exam, rewatch
+    from ..certify.certificate import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify, open_judge_exam
     from ..certify.planted import power
+    from ..certify.watch import rewatch
     from ..core import settings
     from ..report.tables.certificates import certificate_tables, drift_table, power_table
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..store.store import open_or_empty, open_store
 
     form = given["form"]

@@ -143,7 +143,7 @@ def _use_columns(context: click.Context, _option: click.Parameter, words: tuple[
     if not words:
         return
     from ..core.errors import UsageError
-    from ..exams.data_source import COLUMNS
+    from ..exams import COLUMNS
 
     pairs = [word.partition("=")[::2] for word in words]
     if not all(name and column for name, column in pairs):

@@ -127,8 +127,8 @@ def rate_command(exam: str, store: Store, **given: Any) -> None:
     only the store.
     """
     from ..core import settings
+    from ..core.asks import Prompts
     from ..core.images import Preparer
-    from ..core.prompts import Prompts
     from ..judges.baselines import SHIPPED, find_baseline
     from ..models import open_model
     from ..running.rate import RatingRunner

@@ -229,8 +229,8 @@ def plan_stored(exam: str, store: Store, given: dict[str, Any], **how: Any) -> P
 
 def show_estimate(form: str, title: str, questions: int, estimate: Estimate) -> None:
     """Print the estimate of a dry run."""
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
 
     show(form, lambda: [estimate_table(title, questions, [estimate])], body=estimate.to_json)
 

@@ -12,8 +12,8 @@ import click
 from . import complete, options, running, say, say_failures
 
 if TYPE_CHECKING:
+    from ..report.tables.comparison import Comparisons, ExamComparison
     from ..report.tables.model import Table
-    from ..report.tables.results import Comparisons, ExamComparison
     from ..store import Store
 
 
@@ -151,7 +151,7 @@ def _evaluator_names(exam: str, words: tuple[str, ...], store: str) -> list[str]
     if not words:
         return []
     from ..scoring import evaluators_of
-    from ..scoring.compare.everyone import people_names
+    from ..scoring.compare.judges import people_names
     from ..scoring.groups import stored_exam
     from ..scoring.preferences import PEOPLE
     from ..store.store import open_store
@@ -193,7 +193,7 @@ def show_command(exam: str, id: str, form: str, **given: Any) -> None:
 @options.mark_filters
 @options.selection
 @options.exclude_flagged
-@options.open_store
+@options.store
 @options.form_option("jsonl", "csv", "parquet", default="jsonl", help="parquet needs `pip install 'limner[parquet]'`.")
 @click.option("-o", "--output", type=options.FOLDER, metavar="FILE", help="Standard output by default.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="Also write the drawings as DIR/PAINTER/ID.png.")
@@ -204,13 +204,15 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
     """
     from .. import api, exams
     from ..report.tables.export import check_form, export_rows, write_images, write_rows
+    from ..store.store import open_store
 
     check_form(form)
-    kind, groups = api.groups(exam, store=store, unmarked=images is not None, **options.group_filters(given))
-    rows = list(export_rows(exams.stored_name(exam), kind.protocol, groups, given["reading"]))
-    write_rows(rows, form, output)
-    if images is not None:
-        say(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)
+    with open_store(given["store"]) as store:
+        kind, groups = api.groups(exam, store=store, unmarked=images is not None, **options.group_filters(given))
+        rows = list(export_rows(exams.stored_name(exam), kind.protocol, groups, given["reading"]))
+        write_rows(rows, form, output)
+        if images is not None:
+            say(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)
 
 
 @click.command("modes", cls=options.SectionedCommand)
@@ -255,7 +257,7 @@ def modes_command(exam: str, store: Store, **given: Any) -> None:
     title = f"{exam} · judge {sorter.judge} · wrong answers by mode, sorted by {sorter.model.name}"
     show(given["form"], lambda: [modes_table(title, sorter.modes, counts, sorter.notes)], body=lambda: body)
     if given["output"] is not None:
-        from ..report.plots.counts import plot_modes
+        from ..report.plots.rows import plot_modes
 
         caption = f"{exam} · judge {sorter.judge} · sorted by {sorter.model.name}"
         plot_modes(sorter.modes, counts, caption, given["output"])

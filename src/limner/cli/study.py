@@ -119,9 +119,8 @@ def status_command(name: str | None, store: Store, **given: Any) -> None:
     from ..report.tables.render import show
     from ..report.tables.status import agreement_table, progress_table, studies_table
     from ..study.open import open_study
-    from ..study.progress import progress_of
+    from ..study.progress import leave_out, progress_of
     from ..study.records import load_study, set_status, study_names
-    from ..study.seats import leave_out
 
     if name is None:
         studies = [load_study(store, each) for each in study_names(store)]
@@ -164,7 +163,7 @@ def link_command(name: str, rater: str, address: str, store: Store) -> None:
 @options.open_store
 def add_command(name: str, raters: tuple[str, ...], people: int | None, address: str, store: Store) -> None:
     """Add raters to a study, and show their links."""
-    from ..study.seats import add_seats
+    from ..study.progress import add_seats
 
     for rater, token in add_seats(store, name, raters, people).items():
         say(f"{rater}  {address.rstrip('/')}/r/{token}")
@@ -180,7 +179,7 @@ def forget_command(name: str, rater: str, address: str, store: Store) -> None:
 
     Files exported earlier are not changed.
     """
-    from ..study.seats import forget
+    from ..study.progress import forget
 
     seat, token = forget(store, name, rater)
     say(f"{rater} is deleted from {name}; the free seat is:")
@@ -200,8 +199,7 @@ def export_command(name: str, store: Store, **given: Any) -> None:
     """Export a study's answers as CSV, JSON lines, or for Label Studio."""
     from ..core.errors import UsageError
     from ..study.answers import LEFT_OUT
-    from ..study.exchange import answer_rows, write_answers
-    from ..study.label_studio import write_annotations, write_tasks
+    from ..study.exchange import answer_rows, write_annotations, write_answers, write_tasks
     from ..study.open import open_study
     from ..study.records import load_raters
 

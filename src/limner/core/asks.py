@@ -1,13 +1,106 @@
-"""The parts of a message to a model, the contract for its reply, and the reply. Pure."""
+"""Prompt templates, the parts of a message to a model, the contract for its reply, and the reply.
+
+Templates are Markdown with ``{{name}}`` fields, shipped or written by the user.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from .errors import UsageError
 from .marks import Criterion
-from .prompts import Prompts
+
+
+@dataclass(frozen=True)
+class Template:
+    """A text with fields at known positions, so that other braces do no harm.
+
+    Attributes:
+        text: The original text, used for hashing.
+        pieces: Pieces of text alternating with field names, starting and ending with text.
+    """
+
+    text: str
+    pieces: tuple[str, ...]
+
+    def fill(self, fields: Mapping[str, str]) -> str:
+        """Return the text with its fields filled in."""
+        return "".join(fields[piece] if n % 2 else piece for n, piece in enumerate(self.pieces))
+
+
+class Prompts:
+    """A set of Markdown templates with ``{{name}}`` fields, shipped or written by the user.
+
+    Attributes:
+        released: The templates of the authors' release; if there are any, only these are used.
+    """
+
+    def __init__(self, shipped: Path, own: Path | None = None, released: Mapping[str, Template] | None = None) -> None:
+        self.shipped, self.own, self.released = shipped, own, dict(released or {})
+        self._read = {name: template.text for name, template in self.released.items()}
+        if own is not None:
+            self._check(own)
+
+    def _check(self, own: Path) -> None:
+        """Check that every file of the user's folder replaces a template; hidden files are ignored."""
+        if not own.is_dir():
+            raise UsageError(f"--prompts {own}: no such folder")
+        names = sorted(path.name for path in self.shipped.glob("*.md"))
+        files = [path.name for path in own.iterdir() if path.is_file() and not path.name.startswith(".")]
+        unknown = sorted(set(files) - set(names))
+        if unknown:
+            raise UsageError(
+                f"--prompts {own}: {unknown[0]} is not a prompt template; templates are: {', '.join(names)}"
+            )
+
+    def text(self, name: str) -> str:
+        """Return the template called `name`, preferably from the user's folder; it is read once."""
+        if name not in self._read:
+            self._read[name] = self._load(name)
+        return self._read[name]
+
+    def _load(self, name: str) -> str:
+        for folder in (self.own, self.shipped):
+            if folder is not None and (path := folder / f"{name}.md").is_file():
+                try:
+                    return path.read_text(encoding="utf-8")
+                except (OSError, UnicodeDecodeError) as error:
+                    raise UsageError(f"prompt template {path}: cannot be read: {error}") from error
+        raise UsageError(f"no prompt template {name}.md in {self.own or self.shipped}")
+
+    def hash(self, *names: str) -> str:
+        """Return a hash that identifies the wording of the named templates."""
+        digest = hashlib.sha256()
+        for name in sorted(names):
+            digest.update(name.encode() + b"\0" + self.text(name).encode() + b"\0")
+        return digest.hexdigest()[:12]
+
+    def fill(self, name: str, /, *, spare: Collection[str] = (), **fields: str) -> str:
+        """Return the template with its fields filled in.
+
+        Args:
+            name: The template's name.
+            spare: Fields that the template may lack, because they contain only wording of our own.
+            **fields: The values; a field that the template lacks is an error.
+        """
+        if name in self.released:
+            return self.released[name].fill(fields)
+        text = self.text(name)
+        for field_name in fields:
+            if field_name not in spare and f"{{{{{field_name}}}}}" not in text:
+                raise UsageError(f"prompt template {name}.md lacks the field {{{{{field_name}}}}}")
+        # One pass over the template, so that "{{…}}" inside a value is not filled.
+        pieces = text.split("{{")
+        out = [pieces[0]]
+        for piece in pieces[1:]:
+            key, end, rest = piece.partition("}}")
+            out.append(fields[key] + rest if end and key in fields else "{{" + piece)
+        return "".join(out)
+
 
 T_co = TypeVar("T_co", covariant=True)
 MAX_REPORTED_FAULTS = 6

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, Self
 
-from .asks import Ask, Reply, Variant
+from .asks import Ask, Prompts, Reply, Variant
 from .errors import UsageError
 from .exam import Question, R
 from .marks import Criterion, Mark
-from .prompts import Prompts
 
 Reading = Literal["careful", "paper", "release"]
 READINGS: tuple[Reading, ...] = ("careful", "paper", "release")

@@ -7,17 +7,14 @@ rule counts if it holds.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from .asks import Unreadable, object_schema
-from .data_rows import Problems
-from .schema import M, StrictModel, known_keys, read_toml
+from .schema import StrictModel
 
 FieldKind = Literal["yesno", "choice", "scale", "text", "list", "group"]
 OWN_KEYS: Mapping[str, frozenset[str]] = {
@@ -416,90 +413,3 @@ def _values(values: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
 
 def _words(value: Any) -> str:
     return "" if value is None else "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def read_declared(path: Path, model: type[M]) -> M:
-    """Return the contents of a TOML file, validated by a model.
-
-    Raises:
-        DataError: The file cannot be read, or values are invalid; every problem has its line.
-    """
-    body = read_toml(path)
-    problems = Problems()
-    try:
-        return model.model_validate(body)
-    except ValidationError as error:
-        add_problems(problems, error, path, model)
-    problems.settle()
-    raise AssertionError("an invalid file has problems")
-
-
-def add_problems(
-    problems: Problems, error: ValidationError, path: Path, model: type[BaseModel], place: tuple[str | int, ...] = ()
-) -> None:
-    """Add every error of a validation with the line of its key in a TOML file; `place` leads to the validated part."""
-    text = path.read_text(encoding="utf-8")
-    found = error.errors(include_input=False, include_url=False)
-    for entry in found:
-        inside = (other["loc"][: len(entry["loc"])] == entry["loc"] for other in found if other is not entry)
-        if entry["type"] == "too_short" and any(inside):
-            continue  # Its entries are not valid, which is reported with their lines.
-        message = str(entry["msg"]).removeprefix("Value error, ")
-        if entry["type"] == "extra_forbidden":
-            message = f"no such key; choose from: {', '.join(known_keys(model, entry['loc']))}"
-        words = {"missing": "is missing", "too_short": "at least one is needed"}.get(entry["type"], message)
-        problems.add(f"{name_place(entry['loc'])}: {words}", path, line_of(text, (*place, *entry["loc"])))
-
-
-def name_place(place: Sequence[str | int]) -> str:
-    """Return the name of a place in a TOML file whose line is given too, without the numbers of entries."""
-    return ".".join(part for part in place if isinstance(part, str)) or "the file"
-
-
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = r"""(?:^|[\s,{{])["']?{0}["']?\s*=|["']{0}["']"""
-"""A key, or a text with its name."""
-
-
-def line_of(text: str, path: Sequence[str | int]) -> int:
-    """Return the number of the line of a TOML text that has a key, or else what is nearest above it.
-
-    >>> line_of("[[a]]\\nb = 1\\n[[a]]\\nc = [\\n  { d = 1 },\\n  { d = 2 },\\n]", ("a", 1, "c", 1, "d"))
-    6
-    """
-    lines = ["" if line.lstrip().startswith("#") else line for line in text.splitlines()]
-    best, start, used = 1, 0, 0
-    counts: dict[str, int] = {}
-    for number, line in enumerate(lines):
-        header = _HEADER.match(line)
-        if header is None:
-            continue
-        name = header[2].replace('"', "").replace("'", "")
-        if header[1] == "[[":
-            counts[name] = counts.get(name, -1) + 1
-        here = _indexed(name, counts)
-        if len(here) > used and tuple(path[: len(here)]) == here:
-            best, start, used = number + 1, number + 1, len(here)
-    end = next((n for n in range(start, len(lines)) if _HEADER.match(lines[n])), len(lines))
-    for part in path[used:]:
-        if isinstance(part, int):
-            entries = [n for n in range(start, end) if lines[n].lstrip().startswith("{")]
-            start = entries[part] if part < len(entries) else start
-            best = start + 1
-            continue
-        key = re.compile(_KEY.format(re.escape(str(part))))
-        match = next((n for n in range(start, end) if key.search(lines[n])), None)
-        if match is not None:
-            best, start = match + 1, match
-    return best
-
-
-def _indexed(name: str, counts: Mapping[str, int]) -> tuple[str | int, ...]:
-    """Return the path of a table, with the number of each list of tables on its way."""
-    path: list[str | int] = []
-    parts = name.split(".")
-    for n, part in enumerate(parts, 1):
-        path.append(part.strip())
-        if (number := counts.get(".".join(parts[:n]))) is not None:
-            path.append(number)
-    return tuple(path)

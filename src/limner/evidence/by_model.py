@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Calls, Fault
-from ..core.asks import Contract, Picture, Text, Unreadable, list_schema, object_schema
+from ..core.asks import Contract, Picture, Prompts, Text, Unreadable, list_schema, object_schema
 from ..core.evidence import MODEL_PREFIX, TextLine
 from ..core.faults import picture_faults
 from ..core.images import decode
 from ..core.json_text import loads
-from ..core.prompts import Prompts
 from ..models import ChatModel, Context, ReplayModel
 from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS, complete_afresh
 from .ocr import in_reading_order

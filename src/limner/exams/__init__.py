@@ -4,25 +4,83 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Generic
 
+from pydantic import Field
+
+from ..core.asks import Prompts
 from ..core.data_files import Columns
 from ..core.errors import DataError, UsageError
 from ..core.exam import Exam, Question, R, know_exam, own_exam
 from ..core.plot_data import DRAW_NAMES, Plot
-from ..core.prompts import Prompts
 from ..core.protocol import FailureModes, Protocol
 from ..core.registry import Registry
-from ..core.schema import read_model, read_toml
-from .data_source import COLUMNS, DataSource, downloaded_data, how_to_get
+from ..core.schema import StrictModel, read_model, read_toml
+
+FOLDER_VARIABLE = "LIMNER_DATA"
+"""The environment variable that names the folder of downloaded data."""
+
+
+COLUMNS: ContextVar[Mapping[str, str]] = ContextVar("columns", default={})  # noqa: B039
+"""Our name of a column -> its name in the data that a command reads, as its option ``--columns`` says."""
+
+
+class DataSource(StrictModel):
+    """The place where the authors offer an exam's data.
+
+    Attributes:
+        page: The page to read about it.
+        licence: The data's licence, if the authors state one.
+        questions: The number of questions.
+        calls: A judge's calls for one drawing per question, if the sample's questions do not tell.
+        hub: The dataset's name at Hugging Face.
+        url: The address of the folder with the files, if they are not at Hugging Face.
+        files: The names of the files; with a `hub`, patterns. Empty if the data is not released.
+        layout: What the data folder must contain.
+    """
+
+    page: str
+    licence: str | None = None
+    questions: int = Field(gt=0)
+    calls: int | None = Field(default=None, gt=0)
+    hub: str | None = None
+    url: str | None = None
+    files: tuple[str, ...] = ()
+    layout: str
+
+
+def data_folder(exam: str) -> Path:
+    """Return the folder for an exam's downloaded data."""
+    own = os.environ.get(FOLDER_VARIABLE)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return (Path(own) if own else cache / "limner") / exam
+
+
+def downloaded_data(exam: str) -> Path | None:
+    """Return the folder of an exam's downloaded data; None if it has not been downloaded."""
+    folder = data_folder(exam)
+    return folder if folder.is_dir() else None
+
+
+def how_to_get(exam: str, source: DataSource | None) -> str:
+    """Return what to do if an exam's data is not there."""
+    sample = f"or try sample/{exam}"
+    if source is None:
+        return f"name the data folder with --data, {sample}"
+    if not source.files:
+        return f"its authors have not released it yet ({source.page}); name your own with --data, {sample}"
+    return f"get it with `limner exam get {exam}`, or name the data folder with --data, {sample}"
+
 
 SAMPLE = "sample/"
 PAPER = "paper"
@@ -76,7 +134,7 @@ class Kind(Generic[R]):
         prompts: The folder of shipped prompt templates.
         sample: A bundled data folder, if there is one.
         presets: Named settings: judge, arguments, variant, reading; a TOML file, or the settings themselves.
-        download: A TOML file that says where the authors offer the data; see `limner.exams.data_source`.
+        download: A TOML file that says where the authors offer the data; see `DataSource`.
         read_results: Reads results written by the release's own scorer, from a folder or file; further files, such as
             ``regions``, are passed by name.
         paper: A folder with the figures of its paper: ``published.csv``, ``tables.toml`` and ``rules.toml``, see

@@ -19,10 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
-from ..core.asks import Variant
+from ..core.asks import Prompts, Template, Variant
 from ..core.errors import DataError, UsageError
 from ..core.evaluator import HASH_LETTERS
-from ..core.prompts import Prompts, Template
 from ..core.schema import read_toml
 
 if TYPE_CHECKING:

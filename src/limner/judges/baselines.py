@@ -12,10 +12,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..core.asks import Contract, Part, Picture, Text, Unreadable, object_schema
+from ..core.asks import Contract, Part, Picture, Prompts, Text, Unreadable, object_schema
 from ..core.errors import UsageError
 from ..core.json_text import loads
-from ..core.prompts import Prompts
 from ..models import ChatModel, ReplayModel
 from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS
 

@@ -10,13 +10,13 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from ..core.asks import Prompts
 from ..core.errors import LostImage
 from ..core.evaluator import HASH_LETTERS, label
 from ..core.evidence import IMPORTED
 from ..core.exam import Question, Reference
 from ..core.faults import RETRIED_NEXT_RUN
 from ..core.images import BadImage, inspect
-from ..core.prompts import Prompts
 from ..evidence.probe import Probe
 from ..exams import kind
 from ..exams.released import OWN, RELEASE

@@ -19,7 +19,7 @@ from ..calls.downloads import fetch_file
 from ..calls.http import TEXT_REPLY_BYTES, exchange
 from ..core.errors import DataError, LimnerError
 from ..core.redaction import public_address
-from ..exams.data_source import DataSource
+from ..exams import DataSource
 
 HUB, HUB_VARIABLE = "https://huggingface.co", "HF_ENDPOINT"
 """Hugging Face, and the variable that names a mirror of it."""

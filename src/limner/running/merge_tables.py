@@ -11,7 +11,8 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from ..calls.budget import counted
-from ..calls.claims import Owner, lost_attempt
+from ..calls.claims import lost_attempt
+from ..calls.keys import Owner
 from ..store import Store, now
 from ..store.schema import attempts, calls, content_columns, metadata, purses, reservations
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from ..calls import Budget, Calls, Limits, purpose
 from ..calls.journal import NotAsked, StoredCalls
+from ..core.asks import Prompts
 from ..core.errors import UsageError
 from ..core.exam import Question
 from ..core.loops import process_all, run_to_end
 from ..core.marks import Mark
-from ..core.prompts import Prompts
 from ..core.protocol import UNREAD, FailureModes
 from ..core.settings import Settings
 from ..models import ChatModel, Context, ReplayModel, complete

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..calls import Calls, Fault, digest, setup_id
+from ..core.asks import Prompts
 from ..core.errors import UsageError
 from ..core.evaluator import row_name
 from ..core.exam import Question
 from ..core.images import SUFFIXES
 from ..core.loops import run_to_end
-from ..core.prompts import Prompts
 from ..evidence.metrics import LocalMetric, Moments, frechet_distance
 from ..evidence.probe import Probe
 from ..judges import Judge
@@ -28,7 +28,7 @@ from ..models import ChatModel, Context, ReplayModel
 from ..models.base import complete_afresh
 from ..painters import Painter
 from ..store import Store
-from ..store.ratings import (
+from ..store.markings import (
     PainterMetric,
     PairChoice,
     Rating,

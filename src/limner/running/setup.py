@@ -22,16 +22,14 @@ from ..core.marks import OF_CERTIFICATE, OF_STUDY, Mark, values
 from ..core.protocol import READINGS
 from ..evidence.backends import Measuring, open_probe, open_probes
 from ..evidence.probe import OcrProbe, evidence_names
-from ..exams import ExamSource, Kind, preset_painter_args
-from ..exams.data_source import COLUMNS
+from ..exams import COLUMNS, ExamSource, Kind, preset_painter_args
 from ..exams.released import PREFIX, RELEASE, drawing_prompts, release_folder, release_of
 from ..judges import Judge, make_variant, open_judge, setup_id, with_members
 from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, add_devices, open_painter, painter_args
 from ..painters.base import FreePainter
 from ..store import Store
-from ..store.markings import Marking, load_markings
-from ..store.ratings import newest_certificates
+from ..store.markings import Marking, load_markings, newest_certificates
 from ..store.records import (
     evaluator_kinds,
     kind_of,

@@ -19,10 +19,9 @@ from ..calls import TRANSIENT, BudgetReached, Fault
 from ..calls import batches as stored
 from ..calls.batch_services import REFUSED, BatchService, RemoteBatch, most_result_bytes, open_batches
 from ..calls.batches import DOUBTED, RUNNING, UNSENT, BatchCalls, BatchState, QueuedCall, RowEnd
-from ..calls.budget import Reservation
+from ..calls.budget import Reservation, wait_or_stop
 from ..calls.claims import Claimed, Short
 from ..calls.journal import TRIES, BatchLane, BatchReply, BatchRow, back_off
-from ..calls.purse import wait_or_stop
 from ..calls.usage import doubt_of
 from ..core.errors import StopRun, StoreError
 from ..core.faults import unexpected_fault

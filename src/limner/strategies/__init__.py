@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Calls, Fault
+from ..core.asks import Prompts
 from ..core.errors import LostImage, UsageError
 from ..core.faults import fault_of_lost_image
-from ..core.prompts import Prompts
 from ..painters import Painter, Painting, PaintRequest
 from ..painters.base import FinishedImages, ImageKeeper, too_many_pictures
 from ..store import Blobs

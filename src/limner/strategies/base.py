@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..calls import Calls, Fault
-from ..core.asks import Contract, Part, Picture, Text
+from ..core.asks import Contract, Part, Picture, Prompts, Text
 from ..core.errors import UsageError
-from ..core.prompts import Prompts
 from ..core.registry import Registry
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest

@@ -17,8 +17,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from ..core.asks import Prompts
 from ..core.errors import UsageError
-from ..core.prompts import Prompts
 from ..painters.diffusers.weights import METADATA
 from ..store.records import OVERLAP
 from .settings import TrainSettings

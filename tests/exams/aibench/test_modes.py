@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.core.asks import Picture, Text, Unreadable
+from limner.core.asks import Picture, Prompts, Text, Unreadable
 from limner.core.marks import Mark
-from limner.core.prompts import Prompts
 from limner.exams.aibench import analysis
 from tests.cli.invoke import limner
 from tests.exams.aibench.test_commands import EXAM, WRONG, run, write_replay

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from limner.core import settings
 from limner.core.asks import Picture, Reply, Text
 from limner.core.marks import Mark
-from limner.core.prompts import strip_latex
 from limner.core.protocol import READINGS, Row
 from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.data import ChoiceQuestion
-from limner.exams.aibench.protocol import ComponentName, asked, criterion, yes_letter
+from limner.exams.aibench.protocol import ComponentName, asked, criterion, strip_latex, yes_letter
 from limner.judges import make_variant
 from tests.exams.aibench.rows import CHECKLIST, item, question, replies, variant
 

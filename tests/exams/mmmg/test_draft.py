@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from limner import exams
 from limner.core.asks import Unreadable
-from limner.exams.mmmg import exact
+from limner.exams.mmmg import graph
 from limner.exams.mmmg.draft import RELATIONS, check_graph, read_dependency, read_graph
 from tests.needs import shared
 
@@ -102,5 +102,5 @@ def test_accepted_dependency_is_scored_as_intended(elements: list[str], data: st
     links = read_dependency(f"{relation.upper()}({','.join(chosen)})", elements)
     assert len(links) == len(chosen) - 1
     for link in links:
-        edges = exact.resolve(tuple(elements), (str(link),)).edges[0]
+        edges = graph.resolve_graph(tuple(elements), (str(link),)).edges[0]
         assert len(edges) == (2 if relation == "Defines" else 1)

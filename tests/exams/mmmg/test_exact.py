@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.exams.mmmg import graph
-from limner.exams.mmmg.exact import resolve, similarity
+from limner.exams.mmmg.graph import exact_similarity, resolve_graph
 from tests.exams.mmmg.cases import graphs
 
 Case = tuple[dict[str, bool], dict[str, bool]]
 
 
 def of(elements: dict[str, bool], dependencies: dict[str, bool]) -> float:
-    reference = resolve(tuple(elements), tuple(dependencies))
-    return similarity(reference, list(elements.values()), list(dependencies.values()))
+    reference = resolve_graph(tuple(elements), tuple(dependencies))
+    return exact_similarity(reference, list(elements.values()), list(dependencies.values()))
 
 
 @given(graphs(most=5, loops=True))
@@ -58,13 +58,13 @@ def test_similarity_reaches_ends_of_scale(case: Case) -> None:
     elements, dependencies = case
     assert of(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True)) == 1
     assert of(dict.fromkeys(elements, False), dict.fromkeys(dependencies, True)) == 0
-    assert similarity(resolve((), ()), [], []) == 0
+    assert exact_similarity(resolve_graph((), ()), [], []) == 0
 
 
 def test_endpoints_are_resolved_in_full_graph() -> None:
     """An endpoint that two entities could mean stays open, even where only one of them is shown."""
     elements = {"cell wall": True, "cell core": False, "sun": True}
-    assert resolve(tuple(elements), ("Causes(sun, cell)",)).edges == ((),)
+    assert resolve_graph(tuple(elements), ("Causes(sun, cell)",)).edges == ((),)
     assert of(elements, {"Causes(sun, cell)": True}) == pytest.approx(2 * 2 / (2 + 3))
 
 
@@ -88,7 +88,7 @@ def test_endpoints_are_resolved_in_full_graph() -> None:
     ],
 )
 def test_dependencies_unreadable_to_release_are_resolved(text: str, expected: tuple[tuple[int, int], ...]) -> None:
-    assert resolve(("salt", "Sea Water", "fish, whole"), (text,)).edges == (expected,)
+    assert resolve_graph(("salt", "Sea Water", "fish, whole"), (text,)).edges == (expected,)
 
 
 def both(elements: dict[str, bool], dependencies: dict[str, bool]) -> tuple[float, float]:
@@ -111,5 +111,5 @@ def test_exact_similarity_and_release_can_differ_either_way() -> None:
     st.lists(st.text(alphabet="ab ,()", max_size=8), min_size=1, max_size=4), st.text(alphabet="ab ,()C", max_size=14)
 )
 def test_any_text_resolves_to_valid_endpoints(names: list[str], text: str) -> None:
-    found = resolve(tuple(names), (text,))
+    found = resolve_graph(tuple(names), (text,))
     assert all(0 <= end < len(names) for edges in found.edges for edge in edges for end in edge)

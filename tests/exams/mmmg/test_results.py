@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from limner.core.errors import DataError
+from limner.exams.mmmg.data import read_regions, read_results
 from limner.exams.mmmg.replies import FREE
-from limner.exams.mmmg.results import read_regions, read_results
 from tests.cli.invoke import limner
 from tests.exams.mmmg.cases import DEPENDENCIES, ELEMENTS, checklist
 

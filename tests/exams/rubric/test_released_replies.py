@@ -7,8 +7,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from limner.core.asks import Reply, Unreadable, Variant
-from limner.core.prompts import Prompts
+from limner.core.asks import Prompts, Reply, Unreadable, Variant
 from limner.exams import kind, read, resolve
 from limner.exams.rubric.definition import ReleasedForm
 

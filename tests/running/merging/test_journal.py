@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.calls import Calls, Request, Result
-from limner.calls.claims import this_process
-from limner.calls.purse import read_purses
+from limner.calls.budget import read_purses
+from limner.calls.keys import this_process
 from limner.running.estimate import spent
 from limner.running.merge import merge
 from limner.running.merge_tables import CallRecord, join

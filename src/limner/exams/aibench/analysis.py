@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from ...core.asks import Ask, Contract, Picture, Text, Unreadable, object_schema
+from ...core.asks import Ask, Contract, Picture, Prompts, Text, Unreadable, object_schema
 from ...core.errors import UsageError
 from ...core.exam import Question
 from ...core.json_text import loads
 from ...core.marks import Mark
 from ...core.plot_data import Grid, Plot, PlotSource, Point, Points, describe_left_out, score_with_scale
-from ...core.prompts import Prompts
 from ...core.protocol import FailureModes
 from . import protocol
 from .data import QuestionsRubric

@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant, object_schema
+from ...core.asks import Ask, Contract, Picture, Prompts, Reply, Text, Unreadable, Variant, object_schema
 from ...core.evidence import AESTHETICS, measured_number, summarize_backends
 from ...core.exam import Question
 from ...core.json_text import loads
 from ...core.marks import Criterion, Mark
-from ...core.prompts import Prompts, strip_latex
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from .data import LEVELS, ChoiceQuestion, QuestionsRubric
 
@@ -357,3 +356,35 @@ def asked(question: str) -> ComponentName | None:
         name, others = _ASIDE.sub(" ", name), [inner[1], *others]
     name = " ".join(name.split())
     return ComponentName(name, tuple(dict.fromkeys(other for other in others if other != name))) if name else None
+
+
+_COMMENT = re.compile(r"^[ \t]*%.*(?:\n|\Z)|(?<!\\)((?:\\\\)*)%.*", re.MULTILINE)
+_FIGURES = [f"{kind}figure{star}" for kind in ("", "wrap", "sub", "SC", "margin") for star in ("", "*")]
+_PICTURE = re.compile(r"\\includegraphics\*?\s*(?:\[[^\]]{0,999}\])?\s*\{[^{}]*\}")
+_CITATION = re.compile(
+    r"(?<![ \t~])[ \t~]*\\(?:[cC]ite|[pP]arencite|[tT]extcite|[aA]utocite|[fF]ootcite|nocite)"
+    r"(?:p|t|alp|alt|author|year|yearpar)?\*?"
+    r"\s*(?:\[[^\]]{0,999}\]\s*){0,2}\{[^{}]{0,9999}\}"
+)
+_GAP = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+
+
+def _without_environment(text: str, name: str) -> str:
+    """Return LaTeX text without an environment, in linear time: after its last end, no beginning has one."""
+    begin, end = (rf"\\{word}\s*\{{{re.escape(name)}\}}" for word in ("begin", "end"))
+    *_, last = [0, *(match.end() for match in re.finditer(rf"{end}[ \t]*\n?", text))]
+    return re.sub(rf"{begin}.*?{end}[ \t]*\n?", "", text[:last], flags=re.DOTALL) + text[last:]
+
+
+def strip_latex(text: str) -> str:
+    r"""Return LaTeX text without comments, figures and citations.
+
+    >>> strip_latex("An encoder~\\cite{a,b} maps $x$ to $z$.% see Fig. 2")
+    'An encoder maps $x$ to $z$.'
+    """
+    text = _COMMENT.sub(lambda match: match[1] or "", text)
+    for name in _FIGURES:
+        text = _without_environment(text, name)
+    for pattern in (_PICTURE, _CITATION):
+        text = pattern.sub("", text)
+    return _GAP.sub("\n\n", text).strip()

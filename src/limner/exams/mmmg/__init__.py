@@ -5,10 +5,9 @@ from pathlib import Path
 
 from .. import Kind
 from .analysis import PLOTS
-from .data import GraphRubric, read, write
+from .data import GraphRubric, read, read_results, write
 from .graph_view import view
 from .protocol import Mmmg
-from .results import read_results
 
 _HERE = Path(__file__).parent
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +14,14 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_vali
 
 from ...core.data_files import Columns, absent_references, files_under, find_reference, read_questions
 from ...core.data_rows import EmbeddedImage, shorten
+from ...core.errors import DataError
 from ...core.exam import Exam, Question, Reference
 from ...core.images import BadImage, inspect
+from ...core.json_text import parse_json
 from ...core.schema import FrozenModel, Id, Words
-from . import exact, graph
+from .. import ImportedReply
+from . import graph
+from .replies import FREE
 
 LEVELS = ("preschool", "primaryschool", "secondaryschool", "highschool", "undergraduate", "PhD")
 _LEVELS = {name.lower(): level for n, level in enumerate(LEVELS) for name in (level, f"{n}_{level}")}
@@ -125,7 +130,9 @@ def _reference(row: GraphRow, file: Path) -> Reference | None:
 def _notes(questions: Sequence[Question[GraphRubric]]) -> list[str]:
     lost, stops, absent = 0, list[str](), absent_references(questions)
     for question in questions:
-        lost += sum(not edges for edges in exact.resolve(question.rubric.elements, question.rubric.dependencies).edges)
+        lost += sum(
+            not edges for edges in graph.resolve_graph(question.rubric.elements, question.rubric.dependencies).edges
+        )
         stops += [question.id] if graph.why_scorer_stops(question.rubric.dependencies) else []
     notes = [f"{absent} of {len(questions)} reference images are absent: controls skip those"] if absent else []
     if lost:
@@ -191,3 +198,61 @@ def annotation(item: Mapping[str, Any]) -> dict[str, Any]:
         "Element Explanation": [entry["why"] for entry in item["elements"]],
         "Dependency Explanation": [entry["why"] for entry in item["dependencies"]],
     }
+
+
+NAME = re.compile(r"[^_]+?__(?P<key>.+)__eval_by__(?P<judge>.+)\.json")
+_NUMBERED = re.compile(rf"\d_(?=(?:{'|'.join(LEVELS)})_)")
+"""The number of a level, which the scorer puts before some keys when it looks for their images."""
+
+
+def read_results(folder: Path, regions: Path | None = None) -> Iterator[ImportedReply]:
+    """Yield the result in each ``<level>__<key>__eval_by__<judge>.json`` under `folder`, with its region count, if any.
+
+    Raises:
+        DataError: There are no results, they are of several judges, or the region counts cannot be read.
+    """
+    files = {file: match for file in sorted(folder.rglob("*.json")) if (match := NAME.fullmatch(file.name))}
+    if not files:
+        raise DataError("no <level>__<key>__eval_by__<judge>.json in this folder", file=folder)
+    judges = sorted({match["judge"] for match in files.values()})
+    if len(judges) > 1:
+        raise DataError(f"results of several judges ({', '.join(judges)}): use a separate folder for each", file=folder)
+    counts = {} if regions is None else read_regions(regions)
+    for file, match in files.items():
+        key = _NUMBERED.sub("", match["key"])
+        evidence = {"regions": counts[key]} if key in counts else {}
+        try:
+            text = _reply(parse_json(file.read_bytes()), match["judge"])
+        except (OSError, ValueError) as error:
+            yield ImportedReply(key, (), file, fault=str(error), evidence=evidence)
+        else:
+            yield ImportedReply(key, ((FREE, text),), file, evidence=evidence)
+
+
+def _reply(body: Any, judge: str) -> str:
+    if not isinstance(body, dict) or not isinstance(text := body.get(judge), str):
+        raise ValueError(f"no reply under the judge's name, {judge!r}")
+    # UTF-8 cannot encode half of a surrogate pair.
+    return text.encode("utf-8", "replace").decode()
+
+
+def read_regions(file: Path) -> dict[str, int]:
+    """Return the region counts in a file ``{key: {"region_count": n}}``, without negative ones.
+
+    Raises:
+        DataError: The file cannot be read, or a count is not a whole number.
+    """
+    try:
+        body = parse_json(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot be read: {error}", file=file) from error
+    if not isinstance(body, dict):
+        raise DataError('expected an object {key: {"region_count": n}}', file=file)
+    counts = {}
+    for key, entry in body.items():
+        count = entry.get("region_count") if isinstance(entry, dict) else None
+        if not isinstance(count, int) or isinstance(count, bool):
+            raise DataError('"region_count" must be a whole number', file=file, id=key)
+        if count >= 0:
+            counts[_NUMBERED.sub("", key)] = count
+    return counts

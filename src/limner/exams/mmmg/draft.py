@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...core.asks import DraftFault, Unreadable, refuse_faulty_draft
-from . import exact, graph
+from . import graph
 
 RELATIONS = ("Defines", "Entails", "Causes", "Contains", "Requires", "TemporalOrder")
 CHAINED = "TemporalOrder"
@@ -175,7 +175,7 @@ def _why_misread(link: Link, names: Sequence[str]) -> str | None:
         ends = [tuple(graph.resolve_endpoint(end, nodes) for end in pair) for pair in graph.edge_ends(text)]
     except graph.ScorerError as error:
         return str(error)
-    edges = exact.resolve(tuple(names), (text,)).edges[0]
+    edges = graph.resolve_graph(tuple(names), (text,)).edges[0]
     if ends != wanted or sorted((nodes[one], nodes[other]) for one, other in edges) != sorted(wanted):
         return f"{text} is not read as it is meant; leave commas and brackets out of the names"
     return None

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from ...core.exam import Question
-from ...core.graph_layout import Box, layer_nodes, order_layers, place_row, wrap_name
-from . import exact
+from ..views import Box, layer_nodes, order_layers, place_row, wrap_name
 from .data import GraphRubric
+from .graph import resolve_graph
 
 LETTER, LINE, PAD = 7.2, 17, 10
 """The width of a letter, the height of a line, and the padding around text, in the drawing's units."""
@@ -39,7 +39,7 @@ def graph(question: Question[GraphRubric]) -> dict[str, Any]:
         endpoints are not clear.
     """
     rubric = question.rubric
-    reference = exact.resolve(rubric.elements, rubric.dependencies)
+    reference = resolve_graph(rubric.elements, rubric.dependencies)
     count = max(reference.nodes) + 1
     members: list[list[int]] = [[] for _ in range(count)]
     for entity, node in enumerate(reference.nodes):

@@ -12,7 +12,7 @@ from ...core.evidence import REGIONS, measured_number
 from ...core.exam import Question
 from ...core.marks import Criterion, Mark, values
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score, mean_of_known
-from . import analysis, exact, graph
+from . import analysis, graph
 from .data import LEVELS, GraphRubric
 from .replies import FREE, SCHEMA, STRUCTURED, Items, read_answers, require_complete, require_some
 
@@ -178,7 +178,7 @@ def compute_scores(
     results |= {"readability": readable, "u_acc": _share([*entities, *links])}
     results |= {"entity_recall": _share(entities), "dependency_accuracy": _share(links)}
     if None not in entities and None not in links:
-        results["fidelity_exact"] = exact.similarity(exact.resolve(elements, dependencies), entities, links)
+        results["fidelity_exact"] = graph.exact_similarity(graph.resolve_graph(elements, dependencies), entities, links)
         full = release_graph(elements, dependencies)
         if full is not None:
             nodes, edges = dict(zip(elements, entities, strict=True)), dict(zip(dependencies, links, strict=True))

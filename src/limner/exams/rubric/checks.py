@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from ...core.data_rows import Problems
 from ...core.protocol import Reading
-from ...core.vocabulary import line_of, name_place, read_declared
+from ...core.schema import line_of, name_place, read_declared
 from .definition import FIELD, SHOWN, AskPlan, Definition
 
 Place = tuple[Any, ...]

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...core.data_layout import DataLayout, Record, find_value, read_records
 from ...core.data_rows import Problems
 from ...core.errors import DataError
 from ...core.exam import Exam, Question
@@ -16,6 +15,7 @@ from .. import ImportedReply
 from .checks import absent_columns, add_wrong, used_columns
 from .criteria import RubricQuestion, question_sheet
 from .definition import AskPlan, Definition, ResultColumn
+from .layout import DataLayout, Record, find_value, read_records
 from .replies import answer_key
 
 

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, AliasChoices, Field, model_validator
 
-from ...core.data_layout import DataLayout, find_value
 from ...core.protocol import Reading
 from ...core.schema import StrictModel
 from ...core.vocabulary import ValueTest
+from .layout import DataLayout, find_value
 
 
 def _name(pattern: str, words: str) -> AfterValidator:
@@ -352,7 +352,7 @@ class Breakdowns(StrictModel):
 
 
 class Definition(DataLayout):
-    """The contents of an ``exam.toml``; `limner.core.data_layout` describes the keys of the data."""
+    """The contents of an ``exam.toml``; `limner.exams.rubric.layout` describes the keys of the data."""
 
     name: FileName
     title: str = Field(min_length=1)

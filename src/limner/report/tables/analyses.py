@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...core.csv_text import write_csv
+from ...core.data_rows import write_csv
 from ...core.evaluator import group_by_evaluator
 from ...core.plot_data import plural
 from ...core.protocol import UNREAD, FailureModes

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core.csv_text import write_csv
+from ...core.data_rows import write_csv
 from ...core.errors import need_polars
 from ...core.images import inspect
 from ...core.protocol import Protocol

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
-from ....core.graph_layout import Box, layer_nodes, order_layers, place_row, wrap_name
+from ...views import Box, layer_nodes, order_layers, place_row, wrap_name
 from .logic_graph import LogicGraph, LogicNode
 
 LETTER, LINE, PAD = 7.0, 16.0, 12.0

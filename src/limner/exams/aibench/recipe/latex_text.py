@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ....core.asks import Unreadable
-from ....core.prompts import strip_latex
+from ..protocol import strip_latex
 from .latex_sources import FlatPaper
 
 MAX_STEPS = 50_000

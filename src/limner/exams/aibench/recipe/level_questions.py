@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError
 
 from ....core.asks import Unreadable
-from ....core.choices import LETTERS
 from ....core.json_text import loads
 from ....core.schema import FrozenModel, Words, first_error
+from ..data import LETTERS
 from .latex_text import fold_text, occurs
 from .logic_graph import Level, LogicGraph, QuestionRules
 

@@ -14,15 +14,14 @@ from pydantic import Field
 
 from .... import exams
 from ....build.base import BuildItem, BuildStep, Dropped, StepContext, Use
-from ....core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
-from ....core.choices import LETTERS, balance_letters
+from ....core.asks import Ask, Contract, Picture, Prompts, Reply, Text, Unreadable, Variant
 from ....core.errors import DataError, UsageError
 from ....core.exam import Question
 from ....core.images import BadImage, inspect
 from ....core.json_text import loads
-from ....core.prompts import Prompts
 from ....core.schema import StrictModel, read_model
 from ....strategies.svg.rendering import render
+from ..data import LETTERS, balance_letters
 from .graph_svg import to_svg
 from .latex_figures import (
     PDF,
