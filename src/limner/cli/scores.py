@@ -197,7 +197,7 @@ def show_command(exam: str, id: str, form: str, **given: Any) -> None:
 @options.form_option("jsonl", "csv", "parquet", default="jsonl", help="parquet needs `pip install 'limner[parquet]'`.")
 @click.option("-o", "--output", type=options.FOLDER, metavar="FILE", help="Standard output by default.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="Also write the drawings as DIR/PAINTER/ID.png.")
-def export_command(exam: str, form: str, output: Path | None, images: Path | None, store: Store, **given: Any) -> None:
+def export_command(exam: str, form: str, output: Path | None, images: Path | None, **given: Any) -> None:
     """Export one row per question, painter and judge. Needs only the store.
 
     With --images, unmarked drawings are exported too; their rows have no judge.
