@@ -33,7 +33,7 @@ from limner.calls import Calls
 from limner.core.images import encode_png
 from limner.evidence.metrics import open_metric
 from limner.evidence.probe import Finding, LocalProbe
-from limner.evidence.regions.probe import RegionsProbe
+from limner.evidence.regions import RegionsProbe
 from limner.store import Store
 from limner.store.schema import attempts, calls
 from limner.workers import Pool, Recipe

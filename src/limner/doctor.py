@@ -182,7 +182,7 @@ def _service(name: str, provider: Provider) -> tuple[str, str]:
     import asyncio
 
     from .calls import Fault
-    from .calls.first_call import list_models
+    from .calls.turns import list_models
     from .core.faults import STOPPING
     from .core.redaction import public_address
 

@@ -27,7 +27,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Takes the place of the journal's clock; the journal's beat must not run with it."""
     clock = Clock()
     monkeypatch.setattr(asyncio, "sleep", clock.sleep)
-    for module in ("journal", "rate_limit"):
+    for module in ("journal", "turns"):
         shim = SimpleNamespace(monotonic=clock.monotonic, perf_counter=time.perf_counter)
         monkeypatch.setattr(f"limner.calls.{module}.time", shim)
     return clock

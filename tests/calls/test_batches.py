@@ -22,10 +22,10 @@ from limner.calls.batches import (
     settle,
     waiting_calls,
 )
-from limner.calls.budget import Reservation
-from limner.calls.claims import Claimed, Submitted, claim, this_process
+from limner.calls.budget import Reservation, open_purse, read_purses
+from limner.calls.claims import Claimed, Submitted, claim
 from limner.calls.journal import BatchLane, WaitsForBatch, in_turn
-from limner.calls.purse import open_purse, read_purses
+from limner.calls.keys import this_process
 from limner.core.errors import UsageError
 from limner.store import Store, now
 from limner.store.schema import batches, calls

@@ -12,7 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Attempt, Calls, Fault, Request, Result
-from limner.calls.claims import LEASE_S, Claimed, Owner, claim
+from limner.calls.claims import LEASE_S, Claimed, claim
+from limner.calls.keys import Owner
 from limner.store import Store, now
 from limner.store.schema import attempts, calls
 from tests.calls.asking import GOOD, REQUEST, Service, do, row, tried

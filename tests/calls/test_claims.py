@@ -14,7 +14,8 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Request
-from limner.calls.claims import LEASE_S, Busy, Claim, Claimed, Owner, Settled, claim, this_host, this_process
+from limner.calls.claims import LEASE_S, Busy, Claim, Claimed, Settled, claim
+from limner.calls.keys import Owner, this_host, this_process
 from limner.store import Store
 from limner.store.schema import attempts, calls
 

@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault, Request, Result
-from limner.calls.first_call import Unusable
 from limner.calls.journal import Attempt
+from limner.calls.turns import Unusable
 from limner.core.settings import Provider
 from limner.store import Store
 from limner.store.schema import attempts, calls, markings

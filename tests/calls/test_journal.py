@@ -20,7 +20,8 @@ from limner.calls import (
     Result,
     charged_to,
 )
-from limner.calls.claims import Owner, claim
+from limner.calls.claims import claim
+from limner.calls.keys import Owner
 from limner.calls.usage import Tally
 from limner.core.faults import RETRIED_NEXT_RUN
 from limner.store import Store, now

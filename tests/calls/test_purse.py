@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Attempt, Budget, BudgetReached, Calls, Fault, Request, Result
-from limner.calls.claims import Owner, this_host
-from limner.calls.purse import Holder, check_purse, open_purse, read_purses
+from limner.calls.budget import Holder, check_purse, open_purse, read_purses
+from limner.calls.keys import Owner, this_host
 from limner.core.errors import UsageError
 from limner.store import Store
 from limner.store.schema import attempts, calls, purses, reservations

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.calls import Attempt, Calls, Fault, Limits, Request, Result, rate_limit
-from limner.calls.rate_limit import AT_ONCE_S, MINUTE_S, RateLimit
+from limner.calls import Attempt, Calls, Fault, Limits, Request, Result, turns
+from limner.calls.turns import AT_ONCE_S, MINUTE_S, RateLimit
 from limner.store import Store
 
 
@@ -48,7 +48,7 @@ def drive(work: Callable[[Timeless], Awaitable[Any]]) -> Any:
     """Run something in a loop without time; the limits' clock is the loop's."""
     loop = Timeless()
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=lambda: loop) as runner:
-        patch.setattr(rate_limit, "time", SimpleNamespace(monotonic=loop.time))
+        patch.setattr(turns, "time", SimpleNamespace(monotonic=loop.time))
 
         async def run() -> Any:
             return await work(loop)

@@ -9,7 +9,7 @@ import pytest
 
 from limner.painters.controls.faults import FAULTS
 from limner.store import Store
-from limner.store.ratings import load_certificates, newest_certificates
+from limner.store.markings import load_certificates, newest_certificates
 from tests.certify.asking import DOLLARS, Asked, Marks, know_lines, known, marking, read, write_labelled_exam
 from tests.cli.invoke import Said, limner
 from tests.fakes.misbehaving import Misbehaving

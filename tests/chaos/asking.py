@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from limner.calls import Calls, Fault
-from limner.calls.first_call import Unusable
+from limner.calls.turns import Unusable
 from limner.core.asks import Text
 from limner.core.images import Preparer
 from limner.core.settings import Settings

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from limner.calls.purse import PurseState, read_purses
+from limner.calls.budget import PurseState, read_purses
 from limner.store import Store
 from tests.chaos.bill import FREE, KINDS, Billing
 from tests.fakes.misbehaving import Misbehaving

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from limner.calls.purse import read_purses
+from limner.calls.budget import read_purses
 from limner.store import Store
 from limner.store.schema import attempts, calls
 from tests.fakes import ChatServer

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from limner.calls import Limits
-from limner.calls.rate_limit import RateLimit
+from limner.calls.turns import RateLimit
 from tests.cli.invoke import Said, limner
 from tests.end_to_end.shop import JUDGE, PRICES, BilledChat, BilledImages, charged, expected_scores, judging, write_toml
 from tests.fakes.jobs_client import JobServer

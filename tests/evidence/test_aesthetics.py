@@ -19,7 +19,7 @@ from limner.core.errors import UsageError
 from limner.core.evidence import is_paper_backend
 from limner.core.images import Preparer
 from limner.evidence import backends
-from limner.evidence.aesthetics import UniPercept
+from limner.evidence.backends import UniPercept
 from limner.evidence.probe import Finding, Probe
 from limner.store import Store
 from tests.support import picture

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from limner.core.errors import DataError
 from limner.evidence.imported import read_metrics
 from limner.store import Store
-from limner.store.ratings import load_painter_metrics, load_ratings
+from limner.store.markings import load_painter_metrics, load_ratings
 from limner.store.records import Drawing, evaluator_kinds, load_drawings, load_setups
 from tests.cli.invoke import limner
 

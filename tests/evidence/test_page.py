@@ -9,11 +9,11 @@ import pytest
 from limner.core.evidence import is_paper_backend
 from limner.core.images import MAX_BYTES, MAX_PIXELS, SUFFIXES
 from limner.core.settings import Measures
-from limner.evidence.aesthetics import AESTHETICS_S
+from limner.evidence.backends import AESTHETICS_S
 from limner.evidence.ocr import SPARSE
 from limner.evidence.probe import OCR_S
+from limner.evidence.regions import REGIONS_S
 from limner.evidence.regions.boxes import RELEASE, MaskSettings
-from limner.evidence.regions.probe import REGIONS_S
 from limner.workers.pool import IDLE_S
 
 PAGE = " ".join((Path(__file__).resolve().parents[2] / "docs" / "evidence.md").read_text("utf-8").split())

@@ -18,7 +18,7 @@ from PIL import Image
 from limner.calls import Calls, Fault
 from limner.core.images import BadImage, decode, inspect, prepare
 from limner.evidence.probe import Finding, OcrProbe, Probe
-from limner.evidence.regions.probe import RegionsProbe
+from limner.evidence.regions import RegionsProbe
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.hostile.make import LABEL, Case, corpus, page

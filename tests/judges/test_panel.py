@@ -18,7 +18,7 @@ from limner.judges.panel import split_arguments
 from limner.running.setup import certified_right, panel_weights
 from limner.scoring import load_groups
 from limner.store import Store
-from limner.store.ratings import CERTIFICATE, DRIFT, save_certificate
+from limner.store.markings import CERTIFICATE, DRIFT, save_certificate
 from limner.store.records import add_exam, evaluator_kinds, load_exam, load_setups, save_setup
 from limner.study.records import save_person
 from tests.cli.invoke import limner

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from limner.calls import Calls, Fault
-from limner.calls.first_call import Unusable
+from limner.calls.turns import Unusable
 from limner.core.asks import Picture, Text
 from limner.core.images import Preparer
 from limner.core.settings import Settings

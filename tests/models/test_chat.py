@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.calls import Calls, Fault
-from limner.calls.first_call import Unusable
+from limner.calls.turns import Unusable
 from limner.core import settings
 from limner.core.asks import Picture, Text
 from limner.core.errors import UsageError

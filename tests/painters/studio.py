@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault, Limits
-from limner.calls.first_call import Unusable
+from limner.calls.turns import Unusable
 from limner.core.settings import Settings, load_shipped
 from limner.painters.base import Painting, PaintRequest
 from limner.painters.service import ApiPainter

@@ -12,8 +12,7 @@ pytest.importorskip("starlette", reason="servers come with limner[web]")
 from limner.core.redaction import csrf_token
 from limner.serve.base import CSRF
 from limner.store import Store
-from limner.store.markings import load_markings
-from limner.store.ratings import load_ratings
+from limner.store.markings import load_markings, load_ratings
 from limner.study.exchange import answer_rows, write_answers
 from limner.study.import_answers import import_answers
 from limner.study.open import open_study, places_of

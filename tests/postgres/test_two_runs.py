@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from limner.calls.purse import read_purses
+from limner.calls.budget import read_purses
 from limner.store import Store
 from limner.store.markings import load_markings
 from limner.store.records import load_drawings

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls.batches import read_batches
-from limner.calls.purse import read_purses
+from limner.calls.budget import read_purses
 from limner.store.schema import attempts, calls, reservations
 from tests.fakes.batches import BatchServer
 from tests.running.batch_child import Child, forks

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from limner.core.errors import UsageError
-from limner.evidence import metrics_worker
+from limner.evidence import metrics
 from limner.evidence.metrics import LocalMetric, open_metric
 from limner.store import Store
-from limner.store.ratings import load_painter_metrics, load_ratings
+from limner.store.markings import load_painter_metrics, load_ratings
 from limner.store.records import load_setups
 from tests.cli.invoke import limner
 from tests.evidence.metrics import tiny
@@ -33,7 +33,7 @@ def test_evidence_command_computes_clip_score_and_fid(tmp_path: Path, monkeypatc
     assert "read only the beginning of the prompt" in first.err
     again = limner(*words, f"clip-score:{clip}", "--format=json").json()
     assert again["failed"] == 0
-    features = metrics_worker.features(str(inception))
+    features = metrics.features(str(inception))
 
     async def here(self: LocalMetric, image: bytes, text: str | None = None) -> Any:
         """One worker's start is enough for a test."""

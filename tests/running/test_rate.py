@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from limner.scoring.preferences import preferences
 from limner.store import Store
-from limner.store.ratings import load_comparisons, load_ratings
+from limner.store.markings import load_comparisons, load_ratings
 from limner.store.records import evaluator_kinds, load_drawings, load_setups
 from limner.store.schema import attempts
 from tests.cli.invoke import limner

@@ -10,8 +10,7 @@ import sqlalchemy as sa
 from limner.core.marks import Mark
 from limner.running.plan import setup_id
 from limner.store import Store, now
-from limner.store.markings import Marking, save_marking
-from limner.store.ratings import PairChoice, Rating, save_comparisons, save_ratings
+from limner.store.markings import Marking, PairChoice, Rating, save_comparisons, save_marking, save_ratings
 from limner.store.records import Drawing, save_setup
 from limner.store.schema import studies, study_items
 

@@ -15,7 +15,7 @@ from limner.core.marks import Mark
 from limner.scoring.preferences import Preferences, preferences
 from limner.scoring.weights import fitted_weights
 from limner.store import Store
-from limner.store.ratings import load_ratings
+from limner.store.markings import load_ratings
 from limner.store.records import Drawing, load_drawings
 from tests.cli.invoke import limner
 from tests.scoring.compare.desk import Desk

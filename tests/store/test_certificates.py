@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from limner.core.evaluator import Evaluator
 from limner.store import Store
-from limner.store.ratings import (
+from limner.store.markings import (
     CERTIFICATE,
     DRIFT,
     count_drift_sessions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from limner.store import Store
-from limner.store.ratings import (
+from limner.store.markings import (
     PainterMetric,
     PairChoice,
     Rating,

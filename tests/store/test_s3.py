@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from limner.core.errors import LostImage, StoreError, UsageError
-from limner.store import Blobs, Store, s3
+from limner.store import Blobs, Store
+from limner.store import blobs as blobs_module
 from tests.s3 import KEY, SECRET, FailingBucket, told
 from tests.support import picture
 
@@ -16,8 +17,8 @@ pytest.importorskip("obstore", reason="buckets come with limner[s3]")
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(s3, "RETRIES", 3)
-    monkeypatch.setattr(s3, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(blobs_module, "RETRIES", 3)
+    monkeypatch.setattr(blobs_module, "BACKOFF_S", 0.01)
 
 
 @pytest.fixture

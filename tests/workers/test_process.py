@@ -16,7 +16,7 @@ import pytest
 
 from limner.workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerLost, WorkerUnfit, hosts, pool_of
 from limner.workers import process as module
-from limner.workers.frames import LENGTHS, MARK
+from limner.workers.child import LENGTHS, MARK
 from limner.workers.pool import LOSSES, close_pools
 from limner.workers.process import Process, ThisMachine, standing_on
 

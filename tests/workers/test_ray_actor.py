@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.workers import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit
-from limner.workers.frames import BadFrame
+from limner.workers.child import BadFrame
 from limner.workers.ray_actor import (
     PACKAGE,
     ActorHost,

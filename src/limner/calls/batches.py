@@ -22,9 +22,9 @@ from ..store import Store
 from ..store.schema import attempts, batches, calls, reservations
 from ..store.schema import calls as table
 from .budget import Reservation
-from .claims import LOOK, Busy, Claim, Claimed, Owner, Settled, Short, Submitted, claim, known_claim
+from .claims import LOOK, Busy, Claim, Claimed, Settled, Short, Submitted, claim, known_claim
 from .journal import MAX_DETAIL, Attempt, BatchLane, BatchRow, Calls, Outcome, Perform, Result, WaitsForBatch
-from .keys import Request, current, purpose
+from .keys import Owner, Request, current, purpose
 from .usage import current_account
 
 UNSENT, DOUBTED, RUNNING = "forming", "submitting", "submitted"

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,62 +13,10 @@ from ..core.redaction import without_secrets
 from ..store import Store
 from ..store.schema import attempts, calls
 from .budget import Reservation, count_lost
-from .keys import Request, current
+from .keys import Owner, Request, current
 
 LEASE_S = 120.0
 """How long a claim of another host is valid without being renewed."""
-
-
-@dataclass(frozen=True)
-class Owner:
-    """A process, distinguished by its start time from an earlier one with the same number.
-
-    Attributes:
-        start: Seconds from the machine's start to the process's start, which setting the clock does not change.
-    """
-
-    host: str
-    pid: int
-    start: float
-
-    def is_dead_here(self) -> bool:
-        """Return whether this was a process of this machine that has ended."""
-        if self.host != this_host():
-            return False
-        import psutil
-
-        try:
-            process = psutil.Process(self.pid)
-            other = abs(_start(process) - self.start) > 2
-            return bool(other or process.status() == psutil.STATUS_ZOMBIE)
-        except psutil.NoSuchProcess:
-            return True
-        except psutil.Error:
-            return False
-
-
-@lru_cache(maxsize=1)
-def this_host() -> str:
-    """Return a name for this machine, boot and process namespace, within which process numbers are unique."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        space = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return socket.gethostname()
-    return f"{socket.gethostname()}|{boot}|{space}"
-
-
-def this_process() -> Owner:
-    """Return the running process."""
-    import psutil
-
-    return Owner(this_host(), os.getpid(), _start(psutil.Process()))
-
-
-def _start(process: Any) -> float:
-    import psutil
-
-    return float(process.create_time() - psutil.boot_time())
 
 
 @dataclass(frozen=True)

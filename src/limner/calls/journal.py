@@ -21,12 +21,10 @@ from ..core.settings import Provider
 from ..store import Store
 from ..store.schema import attempts, calls
 from ..store.trouble import changed_message
-from .budget import Budget, Reservation
-from .claims import LEASE_S, Claim, Claimed, Owner, Settled, Short, Submitted, claim, entry, settled, this_process
-from .first_call import FirstCalls, Unusable
-from .keys import Request, idempotent
-from .purse import wait_or_stop
-from .rate_limit import Limits, RateLimit
+from .budget import Budget, Reservation, wait_or_stop
+from .claims import LEASE_S, Claim, Claimed, Settled, Short, Submitted, claim, entry, settled
+from .keys import Owner, Request, idempotent, this_process
+from .turns import FirstCalls, Limits, RateLimit, Unusable
 from .usage import BUDGET, RETRY, Tally, Waits, current_account, doubt_of
 
 TRIES = 5

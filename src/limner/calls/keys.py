@@ -1,14 +1,17 @@
-"""Content keys: the same request has the same key on every machine and in every version."""
+"""Who asks for what: content keys, which are the same on every machine; the purpose of calls; and processes."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
@@ -106,3 +109,55 @@ def idempotency_headers() -> dict[str, str]:
 def current() -> tuple[str | None, str | None]:
     """Return the exam and painter that calls are being made for."""
     return _current.get()
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process, distinguished by its start time from an earlier one with the same number.
+
+    Attributes:
+        start: Seconds from the machine's start to the process's start, which setting the clock does not change.
+    """
+
+    host: str
+    pid: int
+    start: float
+
+    def is_dead_here(self) -> bool:
+        """Return whether this was a process of this machine that has ended."""
+        if self.host != this_host():
+            return False
+        import psutil
+
+        try:
+            process = psutil.Process(self.pid)
+            other = abs(_start(process) - self.start) > 2
+            return bool(other or process.status() == psutil.STATUS_ZOMBIE)
+        except psutil.NoSuchProcess:
+            return True
+        except psutil.Error:
+            return False
+
+
+@lru_cache(maxsize=1)
+def this_host() -> str:
+    """Return a name for this machine, boot and process namespace, within which process numbers are unique."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return socket.gethostname()
+    return f"{socket.gethostname()}|{boot}|{space}"
+
+
+def this_process() -> Owner:
+    """Return the running process."""
+    import psutil
+
+    return Owner(this_host(), os.getpid(), _start(psutil.Process()))
+
+
+def _start(process: Any) -> float:
+    import psutil
+
+    return float(process.create_time() - psutil.boot_time())

@@ -17,7 +17,7 @@ from ..calls import setup_id
 from ..core.data_rows import Problems, csv_rows, shorten
 from ..core.evidence import AESTHETICS, REGIONS, TABLE_PREFIX
 from ..store import Store
-from ..store.ratings import PainterMetric, Rating, save_painter_metrics, save_ratings
+from ..store.markings import PainterMetric, Rating, save_painter_metrics, save_ratings
 from ..store.records import Drawing, evidence_row, save_setup
 from ..store.schema import evidence as table
 

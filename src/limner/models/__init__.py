@@ -9,9 +9,8 @@ from ..core.errors import UsageError
 from ..core.images import Preparer
 from ..core.settings import Settings
 from .anthropic import AnthropicModel
-from .base import Answer, Context, complete
+from .base import Answer, Context, ReplayModel, complete
 from .chat import ChatModel
-from .replay import ReplayModel
 
 SHAPES: dict[str, type[ChatModel]] = {"openai": ChatModel, "anthropic": AnthropicModel}
 """Wire formats of chat calls, as ``shape`` names them."""

@@ -89,7 +89,7 @@ class Plan:
         drawing_prompts: The templates of the prompts for painters, if they are not the shipped ones.
         least_side: The least width and height of a drawing, in pixels; a smaller one is a fault. Controls are exempt.
         budget: Dollars that this run may spend; with a purse, that all runs sharing it may spend.
-        purse: The purse in the store that this run spends from; see `limner.calls.purse`.
+        purse: The purse in the store that this run spends from; see `limner.calls.budget`.
         change_purse: Whether `budget` replaces a different limit of the purse.
         limits: The limits of each service, by name.
         shard: The part of the plan to run; None for all of it.

@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Any
 
 from ..calls import Budget, Calls, purpose
+from ..calls.budget import check_purse, open_purse
 from ..calls.journal import in_turn
-from ..calls.purse import check_purse, open_purse
 from ..core.errors import LostImage, UsageError
 from ..core.evaluator import row_name
 from ..core.loops import process_all, run_to_end

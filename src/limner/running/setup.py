@@ -29,8 +29,7 @@ from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, add_devices, open_painter, painter_args
 from ..painters.base import FreePainter
 from ..store import Store
-from ..store.markings import Marking, load_markings
-from ..store.ratings import newest_certificates
+from ..store.markings import Marking, load_markings, newest_certificates
 from ..store.records import (
     evaluator_kinds,
     kind_of,

@@ -12,11 +12,11 @@ from ..core.errors import UsageError
 from ..core.evaluator import SHOWN_KINDS, Evaluator, label_evaluators, row_name
 from ..core.protocol import Protocol
 from ..store import DEFAULT, Store
-from ..store.ratings import Rating, load_comparisons, load_painter_metrics, load_ratings
+from ..store.markings import Rating, load_comparisons, load_painter_metrics, load_ratings
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_questions, load_setups
 from ..store.store import using_store
 from . import MET, Group
-from .compare.everyone import studies_of
+from .compare.judges import studies_of
 from .groups import find_groups, stored_exam
 from .numbers import score_parts, values_of
 from .preferences import PEOPLE, preferences

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from ..core.errors import UsageError
 from ..core.evaluator import Evaluator, EvaluatorFilter, label_evaluators, row_name
 from ..store import DEFAULT, Store
-from ..store.ratings import PairChoice, inclusion_weights, load_comparisons
+from ..store.markings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups
 from ..store.store import using_store
 from .groups import stored_exam
-from .stats.resample import MIN_CLUSTERS, bootstrap, student
-from .stats.types import Floats, Interval, Plain
+from .stats.resample import MIN_CLUSTERS, Floats, Interval, Plain, bootstrap, student
 
 PERSON = "person"
 PEOPLE = "people"

@@ -14,14 +14,13 @@ from .. import exams
 from ..core.errors import UsageError
 from ..core.protocol import Protocol
 from ..store import DEFAULT, Store
-from ..store.ratings import inclusion_weights, load_ratings
+from ..store.markings import inclusion_weights, load_ratings
 from ..store.records import evaluator_kinds
 from ..store.store import using_store
 from .entries import evaluators_of
 from .groups import find_groups, stored_exam
 from .stats.correlation import pearson
-from .stats.resample import bootstrap
-from .stats.types import Floats, Interval, Plain
+from .stats.resample import Floats, Interval, Plain, bootstrap
 
 OVERALL = "overall"
 """The scale of the ratings that weights are fitted to."""

@@ -1,7 +1,10 @@
 """The child process of a worker, which does one job after another and may crash.
 
-Run as a script, never imported, also by other Pythons (3.8 or newer) without Limner: it needs only the standard
-library. The first frame says what to load; each further one is a job.
+Run as a script, also by other Pythons (3.8 or newer) without Limner: it needs only the standard library. The first
+frame says what to load; each further one is a job.
+
+A frame in the pipes is a mark, two lengths, a JSON object, and the bytes of its bodies one after another: limited in
+size, with nothing executable. The parent imports the functions for frames from here.
 """
 
 from __future__ import annotations
@@ -9,12 +12,83 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import json
 import os
 import select
 import signal
+import struct
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
+
+MARK = b"LMN1"
+LENGTHS = struct.Struct(">4sIQ")
+HEADER = 8 * 2**20
+"""Bytes of the longest JSON object."""
+BODIES = 2**30
+"""Bytes of everything sent beside one request."""
+
+
+class BadFrame(ValueError):
+    """The error for bytes that are not a frame, or a frame that is too long."""
+
+
+def packed(header: dict[str, Any], bodies: Sequence[bytes] = (), most: int = BODIES) -> list[bytes]:
+    """Return a frame in pieces, to be written one after another.
+
+    Raises:
+        BadFrame: It is too long.
+        TypeError: The header is not JSON.
+        ValueError: The header is not JSON.
+    """
+    head = json.dumps({**header, "sizes": [len(body) for body in bodies]}, allow_nan=False).encode()
+    total = sum(len(body) for body in bodies)
+    _check(len(head), total, most)
+    return [LENGTHS.pack(MARK, len(head), total) + head, *bodies]
+
+
+def read(take: Callable[[int], bytes], most: int = BODIES) -> tuple[dict[str, Any], list[bytes]] | None:
+    """Return the next frame; None at the end of the stream.
+
+    Args:
+        take: Returns this many bytes, fewer only at the end of the stream.
+        most: The most bytes allowed beside the header.
+
+    Raises:
+        BadFrame: It is not a frame, or is too long; its content has not been read.
+    """
+    lengths = take(LENGTHS.size)
+    if len(lengths) < LENGTHS.size:
+        return None
+    mark, head, total = LENGTHS.unpack(lengths)
+    if mark != MARK:
+        raise BadFrame("bytes that are not a frame")
+    _check(head, total, most)
+    words, rest = take(head), take(total)
+    if len(words) < head or len(rest) < total:
+        return None
+    try:
+        header = json.loads(words, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise BadFrame("a header that is not JSON") from error
+    sizes = header.pop("sizes", None) if isinstance(header, dict) else None
+    if not isinstance(sizes, list) or any(type(size) is not int or size < 0 for size in sizes) or sum(sizes) != total:
+        raise BadFrame("a header that does not fit its frame")
+    bodies, start = [], 0
+    for size in sizes:
+        bodies.append(rest[start : start + size])
+        start += size
+    return header, bodies
+
+
+def _check(head: int, total: int, most: int) -> None:
+    for size, limit in ((head, HEADER), (total, most)):
+        if size > limit:
+            raise BadFrame(f"{size:,} bytes in one message; at most {limit:,} are allowed")
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
 
 
 def load(factory: str) -> Callable[..., Any]:
@@ -33,9 +107,6 @@ def from_file(path: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-frames = from_file(os.path.join(os.path.dirname(os.path.abspath(__file__)), "frames.py"))
 
 
 def error_answer(error: BaseException) -> dict[str, Any]:
@@ -67,14 +138,14 @@ def answers(work: Callable[..., Any], header: dict[str, Any], bodies: list[bytes
     last: dict[str, Any] = {}
     try:
         for answer, beside in results(work, header, bodies):
-            frame: list[bytes] = frames.packed({**answer, "job": header["job"]}, beside, most)
+            frame: list[bytes] = packed({**answer, "job": header["job"]}, beside, most)
             yield frame
     except MemoryError:
         # This process may be in a bad state: the parent replaces it.
         last = {"fault": "error", "detail": "out of memory", "spent": True}
     except Exception as error:
-        last = {"fault": "error", "detail": str(error)} if isinstance(error, frames.BadFrame) else error_answer(error)
-    yield frames.packed({**last, "job": header["job"], "end": True})
+        last = {"fault": "error", "detail": str(error)} if isinstance(error, BadFrame) else error_answer(error)
+    yield packed({**last, "job": header["job"], "end": True})
 
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
@@ -91,7 +162,7 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
         sink.flush()
 
     def receive() -> tuple[dict[str, Any], list[bytes]]:
-        frame: tuple[dict[str, Any], list[bytes]] | None = frames.read(source.read)
+        frame: tuple[dict[str, Any], list[bytes]] | None = read(source.read)
         if frame is None:
             raise EOFError
         return frame
@@ -103,9 +174,9 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
         work = load(setup["factory"])(**setup["args"])
     except BaseException as error:
         problem = error_answer(error)
-        send(frames.packed({"unfit": problem.get("unfit") or problem["detail"]}))
+        send(packed({"unfit": problem.get("unfit") or problem["detail"]}))
         return
-    send(frames.packed({"ready": True}))
+    send(packed({"ready": True}))
     while True:
         for each in answers(work, *receive(), setup["most"]):
             send(each)

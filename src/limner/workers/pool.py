@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from .frames import BadFrame
+from .child import BadFrame
 from .process import Hosts, Process, Room, Worker, hosts
 from .process import hosts as chosen_hosts
 from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerLost, WorkerUnfit

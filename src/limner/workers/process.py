@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..core.redaction import redact
-from . import frames
+from .child import BadFrame, packed, read
 from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit, environment
 
 CHILD = Path(__file__).with_name("child.py")
@@ -80,10 +80,10 @@ class Process:
         setup |= {"most": self._recipe.most, "once": self._recipe.isolated}
         end = time.monotonic() + self._recipe.start_s
         try:
-            self._write(frames.packed(setup), end)
+            self._write(packed(setup), end)
             answer, _ = self._receive(end, 0)
             if "ready" not in answer and "unfit" not in answer:
-                raise frames.BadFrame("an answer before the job")
+                raise BadFrame("an answer before the job")
         except (TimeoutError, EOFError, ValueError) as error:
             raise self._death(error, self._recipe.start_s, loading=True) from error
         if "unfit" in answer:
@@ -111,18 +111,18 @@ class Process:
         if items is not None:
             job["items"] = items
         end, left = time.monotonic() + seconds, set(range(1 if items is None else len(items)))
-        frame = frames.packed(job, bodies)
+        frame = packed(job, bodies)
         try:
             self._write(frame, end)
             while True:
                 answer, beside = self._receive(end, self._recipe.most)
                 if answer.get("job") != self._job:
-                    raise frames.BadFrame("an answer to another job")
+                    raise BadFrame("an answer to another job")
                 if "unfit" in answer:
                     raise WorkerUnfit(answer["unfit"])
                 place = answer.get("place")
                 if place is not None and (type(place) is not int or place not in left):
-                    raise frames.BadFrame("an answer for an unknown item")
+                    raise BadFrame("an answer for an unknown item")
                 left.discard(place)
                 if "fault" in answer:
                     yield place, JobFailure(answer["fault"], answer.get("detail", ""))
@@ -178,7 +178,7 @@ class Process:
                     raise EOFError from error
 
     def _receive(self, end: float, most: int) -> tuple[dict[str, Any], list[bytes]]:
-        frame = frames.read(lambda size: self._take(size, end), most)
+        frame = read(lambda size: self._take(size, end), most)
         if frame is None:
             raise EOFError
         # These texts may end up in the store.

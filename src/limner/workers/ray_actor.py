@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.redaction import redact
-from . import frames
-from .frames import BadFrame
+from .child import BODIES, HEADER, BadFrame, packed, read
 from .process import Process, Worker
 from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerLost, WorkerUnfit
 
@@ -38,18 +37,18 @@ THREADS = "OMP_NUM_THREADS"
 Answer = tuple[int | None, JobResult | JobFailure]
 
 
-def joined(header: Mapping[str, Any], bodies: Sequence[bytes] = (), most: int = frames.BODIES) -> bytes:
+def joined(header: Mapping[str, Any], bodies: Sequence[bytes] = (), most: int = BODIES) -> bytes:
     """Return a frame as one piece of bytes."""
-    return b"".join(frames.packed(dict(header), bodies, most))
+    return b"".join(packed(dict(header), bodies, most))
 
 
-def parted(data: bytes, most: int = frames.BODIES) -> tuple[dict[str, Any], list[bytes]]:
+def parted(data: bytes, most: int = BODIES) -> tuple[dict[str, Any], list[bytes]]:
     """Return a frame's header and bodies.
 
     Raises:
         BadFrame: It is not a frame.
     """
-    frame = frames.read(io.BytesIO(data).read, most)
+    frame = read(io.BytesIO(data).read, most)
     if frame is None:
         raise BadFrame("half a frame")
     return frame
@@ -67,7 +66,7 @@ def packed_answer(answer: Answer, most: int) -> bytes:
         return joined({"place": place, "fault": what.kind, "detail": what.detail})
     # The value may be as long as a header, so it is sent as a body.
     value = json.dumps(what.value).encode()
-    return joined({"place": place}, [value, *what.bodies], most + frames.HEADER)
+    return joined({"place": place}, [value, *what.bodies], most + HEADER)
 
 
 def packed_error(error: Exception) -> bytes:
@@ -84,7 +83,7 @@ def read_answer(data: bytes, most: int) -> tuple[Answer | None, bool]:
         WorkerUnfit: As on one machine.
         BadFrame: It is not a frame, or the job itself was too long.
     """
-    header, bodies = parted(data, most + frames.HEADER)
+    header, bodies = parted(data, most + HEADER)
     # The node redacted its own keys; here those of this environment are redacted.
     clean_fields = {name: redact(str(header[name])) for name in ("said", "detail", "heard") if header.get(name)}
     if "error" in header:
@@ -242,7 +241,7 @@ class ActorWorker:
         """
         self._jobs += 1
         job = {"job": self._jobs, "given": dict(given)} | ({} if items is None else {"items": items})
-        frame = b"".join(frames.packed(job, bodies))
+        frame = b"".join(packed(job, bodies))
         answers = self._begin(self._actor.ask.options(num_returns="streaming"), frame, seconds)
         while (answer := self._heard(self._get(answers, seconds))) is not None:
             yield answer

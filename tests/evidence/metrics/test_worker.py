@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from limner.evidence import metrics_worker
+from limner.evidence import metrics
 from limner.evidence.metrics import Moments, frechet_distance
 from tests.evidence.metrics import tiny
 
@@ -74,7 +74,7 @@ def test_clip_score_matches_torchmetrics(clip: Path) -> None:
 
     loaded = Towers.from_pretrained(clip).eval(), CLIPProcessor.from_pretrained(clip)
     theirs = torchmetrics.CLIPScore(model_name_or_path=lambda: loaded)
-    measure, seen = metrics_worker.text_image(str(clip)), []
+    measure, seen = metrics.text_image(str(clip)), []
     for seed in range(4):
         theirs.reset()
         theirs.update(tensor(png(seed)), PROMPT)
@@ -89,13 +89,11 @@ def test_pickscore_is_cosine_times_model_scale(clip: Path) -> None:
     image, text, model = embeddings(clip, png(1), PROMPT)
     cosine = torch.nn.functional.cosine_similarity(image, text).item()
     expected = cosine * model.logit_scale.exp().item()
-    assert metrics_worker.text_image(str(clip), scaled=True)(png(1), PROMPT)["value"] == pytest.approx(
-        expected, abs=1e-4
-    )
+    assert metrics.text_image(str(clip), scaled=True)(png(1), PROMPT)["value"] == pytest.approx(expected, abs=1e-4)
 
 
 def test_truncated_prompt_reports_token_counts(clip: Path) -> None:
-    found = metrics_worker.text_image(str(clip))(png(1), " ".join(["cell"] * 40))
+    found = metrics.text_image(str(clip))(png(1), " ".join(["cell"] * 40))
     assert (found["tokens"], found["read"]) == (42, 12)
 
 
@@ -117,7 +115,7 @@ def test_aesthetic_heads_match_released_predictors(kind: str, inputs: int, prefi
         pooled = model.vision_model(**pixels).pooler_output
         pooled = model.visual_projection(pooled) if kind == "clip" else pooled
         expected = network(torch.nn.functional.normalize(pooled)).item()
-    assert metrics_worker.looks(str(folder), str(head))(png(2))["value"] == pytest.approx(expected, rel=1e-4)
+    assert metrics.looks(str(folder), str(head))(png(2))["value"] == pytest.approx(expected, rel=1e-4)
 
 
 def test_invalid_head_is_rejected(clip: Path, tmp_path: Path) -> None:
@@ -130,9 +128,9 @@ def test_invalid_head_is_rejected(clip: Path, tmp_path: Path) -> None:
     ):
         torch.save(state, tmp_path / "bad.pth")
         with pytest.raises(RuntimeError, match=message):
-            metrics_worker.looks(str(clip), str(tmp_path / "bad.pth"))
+            metrics.looks(str(clip), str(tmp_path / "bad.pth"))
     with pytest.raises(RuntimeError, match="the head takes 5 features; the model gives 24"):
-        metrics_worker.looks(str(clip), str(tiny.head(tmp_path / "other.pth", 5)))(png(0))
+        metrics.looks(str(clip), str(tiny.head(tmp_path / "other.pth", 5)))(png(0))
 
 
 def test_vqa_score_is_probability_of_yes(tmp_path: Path) -> None:
@@ -141,7 +139,7 @@ def test_vqa_score_is_probability_of_yes(tmp_path: Path) -> None:
 
     folder = tiny.llava(tmp_path / "llava")
     question = "is this picture of a {text} ?"
-    found = metrics_worker.answer_chance(str(folder), question=question)(png(3), "plant cell")["value"]
+    found = metrics.answer_chance(str(folder), question=question)(png(3), "plant cell")["value"]
     model, processor = AutoModelForImageTextToText.from_pretrained(folder), AutoProcessor.from_pretrained(folder)
     content = [{"type": "image"}, {"type": "text", "text": "is this picture of a plant cell ?"}]
     asked = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
@@ -149,7 +147,7 @@ def test_vqa_score_is_probability_of_yes(tmp_path: Path) -> None:
     said = model.generate(**given, max_new_tokens=1, do_sample=False, output_scores=True, return_dict_in_generate=True)
     yes = processor.tokenizer.convert_tokens_to_ids("Yes")
     assert found == pytest.approx(torch.softmax(said.scores[0][0].float(), -1)[yes].item(), rel=1e-4)
-    other = metrics_worker.answer_chance(str(folder), question=question, answer="No")(png(3), "plant cell")["value"]
+    other = metrics.answer_chance(str(folder), question=question, answer="No")(png(3), "plant cell")["value"]
     assert other != found
 
 
@@ -171,7 +169,7 @@ def test_fid_matches_torchmetrics(tmp_path: Path) -> None:
             return self.network(pixels, return_features=True)
 
     theirs = fid.FrechetInceptionDistance(feature=Features(), normalize=False)
-    measure, sides = metrics_worker.features(str(file)), (Moments(), Moments())
+    measure, sides = metrics.features(str(file)), (Moments(), Moments())
     for seed in range(40):
         data = png(seed) if seed % 2 else png(seed, (36, 36))
         theirs.update(tensor(data)[None], real=bool(seed % 2))

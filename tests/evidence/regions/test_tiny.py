@@ -16,8 +16,8 @@ from limner.core.evidence import is_paper_backend
 from limner.core.images import decode
 from limner.evidence.ocr import RapidOcr
 from limner.evidence.regions import open_counter
-from limner.evidence.regions import tiny as module
-from limner.evidence.regions.tiny import DECODER, ENCODER, FILES, PACKAGE, TinyCounter
+from limner.evidence.regions import sam as module
+from limner.evidence.regions.sam import DECODER, ENCODER, PACKAGE, TINY_FILES, TinyCounter
 from tests.evidence.regions.fetching import tiny_weights
 from tests.needs import shared
 
@@ -97,10 +97,10 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     import onnxruntime
 
     monkeypatch.setattr(onnxruntime, "InferenceSession", FakeSession)
-    for name in FILES:
+    for name in TINY_FILES:
         (tmp_path / name).write_bytes(b"x")
     digest = hashlib.sha256(b"x").hexdigest()
-    monkeypatch.setattr(module, "FILES", dict.fromkeys(FILES, digest))
+    monkeypatch.setattr(module, "TINY_FILES", dict.fromkeys(TINY_FILES, digest))
     return tmp_path
 
 

@@ -15,7 +15,7 @@ from limner.report.plots.source import PlotChoice, load_source
 from limner.report.site.inventory import Inventory
 from limner.report.tables.model import MISSING, Table, TableRow
 from limner.store import Store, schema
-from limner.store.ratings import CERTIFICATE, save_certificate
+from limner.store.markings import CERTIFICATE, save_certificate
 from tests.report.tables import synthetic
 from tests.report.tables.shipped import LAYOUTS
 

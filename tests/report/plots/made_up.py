@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from limner.evidence.imported import metric_setup
 from limner.store import Store
-from limner.store.ratings import PainterMetric, PairChoice, Rating, save_comparisons, save_painter_metrics, save_ratings
+from limner.store.markings import (
+    PainterMetric,
+    PairChoice,
+    Rating,
+    save_comparisons,
+    save_painter_metrics,
+    save_ratings,
+)
 from limner.store.records import Drawing, load_drawings, save_setup
 from tests.report.tables import synthetic
 from tests.scoring.people import STUDY, person

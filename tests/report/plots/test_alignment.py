@@ -15,7 +15,7 @@ from limner.report.plots import PlotChoice, load_plots, plot
 from limner.report.plots.multiples import AlignmentPanel, AlignmentPanels
 from limner.scoring.preferences import preferences
 from limner.store import Store
-from limner.store.ratings import load_painter_metrics, load_ratings
+from limner.store.markings import load_painter_metrics, load_ratings
 from limner.store.records import evaluator_kinds, load_drawings
 from tests.report.plots import made_up
 from tests.report.tables import synthetic

@@ -12,7 +12,7 @@ from limner.calls import Calls
 from limner.core.faults import Fault
 from limner.evidence.backends import Measuring
 from limner.painters import Painting, PaintRequest
-from limner.painters.diffusers.painter import DiffusersPainter
+from limner.painters.diffusers import DiffusersPainter
 from limner.painters.diffusers.text_encoding import SEPARATOR
 from limner.report.paper import build
 from limner.report.reproduce import Checklist, Reproduction, make_checklist

@@ -7,8 +7,7 @@ from pathlib import Path
 from limner.report.site import build
 from limner.report.site.single_page import certificate_page
 from limner.store import Store
-from limner.store.markings import marking_setups
-from limner.store.ratings import CertificateRow, save_certificate
+from limner.store.markings import CertificateRow, marking_setups, save_certificate
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import verdicts, write_replay
 from tests.support import write_exam

@@ -22,10 +22,11 @@ from limner.exams.views import view
 from limner.report.site import build, chunks
 from limner.report.site.builder import boxes_in, write_boxes
 from limner.report.site.chunks import Chunks, encode, make_key, no_folders, without_folders
+from limner.report.site.exam_data import differing
 from limner.report.site.inventory import DrawingSlot
-from limner.report.site.judge_data import UNDECIDED, Faults, JudgeTable
+from limner.report.site.judge_data import UNDECIDED, Faults
+from limner.report.site.leaderboard import JudgeTable
 from limner.report.site.pages import PAGES, POLICY, Provenance, exam_page, index_page, store_name, text
-from limner.report.site.pages_data import differing
 from limner.scoring import Entry
 from limner.store import Store
 from limner.store.records import Drawing, evidence_row
@@ -57,7 +58,7 @@ class Tags(HTMLParser):
 
 def foot(word: str) -> Provenance:
     setup = {"variant": word, "templates": word, "judge": word, word: word}
-    table = JudgeTable(0, Evaluator("f", setup, word), "f" * 12, markings=3, first=0.0, last=1.0)
+    table = JudgeTable(0, Evaluator("f", setup, word), times=[0.0, 0.5, 1.0])
     return Provenance(word, word, "careful", 2, 3, 4, (0.0, 90.0), [table], {word: 7}, (0.5, 1.0))
 
 

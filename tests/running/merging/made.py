@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from limner import api
 from limner.calls import Budget, Calls, Fault, Request, Result
-from limner.calls.purse import open_purse
+from limner.calls.budget import open_purse
 from limner.store import Store, now
-from limner.store.ratings import PainterMetric, PairChoice, save_certificate, save_comparisons, save_painter_metrics
+from limner.store.markings import PainterMetric, PairChoice, save_certificate, save_comparisons, save_painter_metrics
 from limner.store.records import load_drawings, load_setups, save_evidence
 from limner.store.schema import build_items, build_reviews, builds, metadata, purses
 from limner.store.verify import TEMPORARY_PREFIX

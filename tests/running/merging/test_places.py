@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from limner import api
-from limner.calls.purse import read_purses
+from limner.calls.budget import read_purses
 from limner.core.exam import Selection
 from limner.running.estimate import spent
 from limner.running.merge import merge

@@ -14,8 +14,7 @@ from limner.core.evaluator import CONTROL_PREFIX
 from limner.core.exam import Exam, Question
 from limner.core.marks import Mark
 from limner.store import Store
-from limner.store.markings import Marking
-from limner.store.ratings import PainterMetric, Rating, save_painter_metrics, save_ratings
+from limner.store.markings import Marking, PainterMetric, Rating, save_painter_metrics, save_ratings
 from limner.store.records import Drawing, add_exam, evidence_row, save_setup
 from limner.store.schema import drawings, evidence, markings, studies, study_items
 

@@ -17,7 +17,7 @@ from limner.core.errors import UsageError
 from limner.core.redaction import csrf_token, new_token
 from limner.serve.base import CSRF, WebLimits
 from limner.store import Store
-from limner.store.ratings import load_ratings
+from limner.store.markings import load_ratings
 from limner.study.new import new_link
 from limner.study.open import SIZE_STEP, open_study, places_of
 from limner.study.page import _parse_click, study_app

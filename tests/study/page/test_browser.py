@@ -12,8 +12,7 @@ import pytest
 pytest.importorskip("starlette", reason="servers come with limner[web]")
 
 from limner.store import Store
-from limner.store.markings import load_markings
-from limner.store.ratings import load_comparisons, load_ratings
+from limner.store.markings import load_comparisons, load_markings, load_ratings
 from limner.study.records import load_answers
 from tests.browser import comes, expect, new_context, new_page
 from tests.report.site.visiting import WATCH, faint, overflow, unnamed

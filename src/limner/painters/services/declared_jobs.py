@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from ...calls.http import IMAGE_REPLY_BYTES
 from ...core.json_text import fill, value_at
-from ..declared import DeclaredPainter
 from ..service import Service
 from ..service_calls import FailedJob, FinishedJob, JobPainter
+from .declared import DeclaredPainter
 
 
 class DeclaredJobs(DeclaredPainter, JobPainter):

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...scoring import evaluators_of
 from ...scoring.compare import AgreementNumber, Opinion
-from ...scoring.compare.everyone import ExamOpinions, all_numbers, load_opinions, wanted_evaluators
+from ...scoring.compare.judges import ExamOpinions, all_numbers, load_opinions, wanted_evaluators
 from ...scoring.compare.opinions import ANYONE
 from ...store import Store
 from ..tables.model import Cell, TableRow, interval_cell

@@ -21,7 +21,7 @@ from ...core.settings import PainterFacts, Settings
 from ...exams import each, paper
 from ...painters.diffusers.options import ALIASES
 from ...scoring import Comparable, Group, Standing, comparable, comparables, standings
-from ...scoring.compare.everyone import call_seconds
+from ...scoring.compare.judges import call_seconds
 from ...scoring.deviations import drawn_elsewhere
 from ...scoring.groups import checked_on, find_groups
 from ...store import Store

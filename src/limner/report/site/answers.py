@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,13 +9,12 @@ from ...core.evaluator import REFERENCE
 from ...core.plot_data import plural
 from ...core.protocol import Score
 from ...scoring import Standing, columns
+from ...scoring.comparable import lead, ordered, places, printed
 from ...scoring.compare import Comparison
-from ...scoring.places import lead, ordered, places, printed
 from ...scoring.stats import ALPHA
-from .boards import BoardRows
 from .inventory import DrawingSlot, Inventory
-from .judge_data import JudgeData, JudgeTable
-from .leaderboard import numbers_json
+from .judge_data import JudgeData
+from .leaderboard import BoardRows, JudgeTable, numbers_json
 from .pictures import Pictures
 
 MAX_NAMED = 2
@@ -183,7 +181,7 @@ def _drawn(
     painters = painters[:MAX_LISTED]
     drawn: dict[int, dict[int, DrawingSlot]] = {}
     for slot in inventory.slots.values():
-        if slot.painter in painters and slot.image and not math.isnan(met[slot.number]):
+        if slot.painter in painters and slot.image and slot.number in met:
             drawn.setdefault(slot.question, {}).setdefault(slot.painter, slot)
     most = max(map(len, drawn.values()), default=0)
     whole = {q: slots for q, slots in drawn.items() if len(slots) == most}
@@ -211,7 +209,7 @@ def _strips(table: JudgeTable, judges: JudgeData, pictures: Pictures) -> dict[st
     slots = [
         slot
         for slot in inventory.slots.values()
-        if slot.image and not inventory.painters[slot.painter].control and not math.isnan(met[slot.number])
+        if slot.image and not inventory.painters[slot.painter].control and slot.number in met
     ]
 
     def strip(best: bool) -> list[dict[str, Any]]:

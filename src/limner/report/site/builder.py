@@ -22,7 +22,7 @@ from ...evidence.probe import split_options
 from ...scoring import evaluators_of
 from ...scoring.groups import check_without, checked_on, stored_exam
 from ...store import DEFAULT, Store
-from ...store.ratings import newest_certificates
+from ...store.markings import newest_certificates
 from ...store.records import evaluator_kinds, load_setups
 from ...store.schema import attempts, calls, evidence
 from ...store.schema import exams as exam_table

@@ -15,7 +15,7 @@ from ...core.plot_data import plural
 from ...store import Store
 from .chunks import without_folders
 from .inventory import Inventory
-from .judge_data import JudgeTable
+from .leaderboard import JudgeTable
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -219,7 +219,7 @@ def _exam_foot(foot: Provenance) -> str:
 def _judge_foot(table: JudgeTable) -> str:
     setup = without_folders(table.evaluator.setup)
     facts = {key.title(): setup.get(key) for key in ("variant", "prompts", "templates")} | {"Setup": table.id[:12]}
-    facts["Markings"] = f"{table.markings}, {_days(table.first, table.last)}"
+    facts["Markings"] = f"{len(table.times)}, {_days(min(table.times, default=None), max(table.times, default=None))}"
     body = text(json.dumps(setup, indent=1, ensure_ascii=False, sort_keys=True))
     return f"<h3>Judge <bdi>{text(table.name)}</bdi></h3>{_facts(facts)}<pre>{body}</pre>"
 

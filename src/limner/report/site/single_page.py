@@ -20,11 +20,11 @@ from ...scoring import Group
 from ...scoring.items import FLAGS, ItemRow, ItemStatistics, entry_of
 from ...scoring.numbers import shares
 from ...store import Blobs
-from ...store.ratings import CertificateRow
+from ...store.markings import CertificateRow
 from ..tables.analyses import item_tables
 from ..tables.certificates import PICTURES, certificate_tables, dose_table, fact_table, proof_tables
+from ..tables.html import fragment
 from ..tables.model import Table
-from ..tables.render.html import fragment
 from .pages import text
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"

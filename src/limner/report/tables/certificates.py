@@ -10,7 +10,7 @@ from ...certify.planted import TYPICAL_NOISE, Detectable
 from ...certify.proof import BLANK, TEXT, VERDICTS
 from ...certify.trials import OTHER
 from ...core.plot_data import plural
-from ...store.ratings import CertificateRow
+from ...store.markings import CertificateRow
 from .model import MISSING, Table, simple_table
 
 

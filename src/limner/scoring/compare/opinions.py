@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 from ...core.evaluator import Evaluator, row_name
 from ...core.protocol import Protocol
-from ...store.ratings import PainterMetric, Rating
+from ...store.markings import PainterMetric, Rating
 from .. import MET, Entry, Group
 from ..numbers import shares
 from ..stats import Correlation, Flips, Interval, Measure, RatedUnit, flips
-from ..stats.types import Plain
+from ..stats.resample import Plain
 
 N = TypeVar("N", int, float)
 PEOPLE_PREFIX = "people/"
