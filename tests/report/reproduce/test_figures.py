@@ -11,7 +11,7 @@ from limner import exams, run
 from limner.core.exam import Selection
 from limner.report.plots import find_plot
 from limner.report.reproduce import Reproduction, make_checklist
-from limner.report.reproduce.figures import figures_of, shown_questions, why_not_made
+from limner.report.reproduce.items import figures_of, shown_questions, why_not_made
 from limner.report.reproduce.request import PaperPlot, paper_list
 from limner.report.reproduce.rows import RowFinder
 from limner.running.setup import Asking

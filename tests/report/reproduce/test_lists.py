@@ -15,7 +15,7 @@ from limner.exams import SHIPPED
 from limner.painters import open_service
 from limner.report.paper import find
 from limner.report.plots import load_plots as known_plots
-from limner.report.reproduce.cells import request_of, row_names
+from limner.report.reproduce.items import request_of, row_names
 from limner.report.reproduce.request import PaperItem, chosen_items, paper_list
 from limner.report.reproduce.rows import row_finder
 from limner.store import Store

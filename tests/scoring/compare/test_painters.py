@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from limner import api, exams
 from limner.core.errors import UsageError
 from limner.core.exam import Question
-from limner.report.tables.results import Comparisons
+from limner.report.tables.comparison import Comparisons
 from limner.scoring import compare
 from limner.scoring.comparable import Comparable
 from limner.scoring.compare import Comparison

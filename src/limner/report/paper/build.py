@@ -15,10 +15,8 @@ from ...scoring import Comparable
 from ...scoring.stats import MIN_CLUSTERS
 from ...store import Store
 from ..tables.model import INTERVALS, MAX_NOTES, STORE, Cell, Column, RowBlock, Sheet, Table, TableRow
-from . import published_cells
 from .holdings import Holdings, PainterResult, load_holdings
-from .published_cells import judges, published, release_board
-from .rows import StoreRow, StoreRows
+from .rows import StoreRow, StoreRows, board_blocks, judges, published, published_rows, release_board
 from .schema import COUNTED, JUDGES, Layout, RowGroup, Section, specs
 
 
@@ -134,19 +132,19 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | 
     columns: Sequence[Column] = ()
     groups: list[RowBlock] = []
     for section in sections:
-        judges = own.judges if own else []
-        if printed_too and (printed := published_cells.published(layout, section)):
-            judges = published_cells.judges(printed)
-        column_specs = specs(layout, section, judges)
+        names = own.judges if own else []
+        if printed_too and (printed := published(layout, section)):
+            names = judges(printed)
+        column_specs = specs(layout, section, names)
         columns = columns or (own.heads(column_specs) if own else [spec.column for spec in column_specs])
-        published = published_cells.published_rows(layout, section, column_specs) if printed_too else []
+        printed_rows = published_rows(layout, section, column_specs) if printed_too else []
         mine = own.make(column_specs) if own else []
         if section is None:
-            groups += grouped(layout, published, mine)
+            groups += grouped(layout, printed_rows, mine)
             for board in layout.boards if printed_too else ():
-                groups += published_cells.board_blocks(layout, board, column_specs)
+                groups += board_blocks(layout, board, column_specs)
         else:
-            groups.append(RowBlock(section.title, tuple(line for _, line in [*published, *mine])))
+            groups.append(RowBlock(section.title, tuple(line for _, line in [*printed_rows, *mine])))
     if layout.rank != "none":
         # Sections are ranked separately.
         within = layout.rank == "group" or bool(layout.sections)

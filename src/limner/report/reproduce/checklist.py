@@ -28,8 +28,18 @@ from ...store.store import hide_password
 from ..paper import Layout, TableChoice, build
 from ..paper.holdings import plain_name
 from ..paper.schema import JUDGES
-from .cells import CellCount, ItemRequest, RequestedCell, TableCounter, count_rows, one_cell, request_of, row_names
-from .figures import shown_questions, why_not_made
+from .items import (
+    CellCount,
+    ItemRequest,
+    RequestedCell,
+    TableCounter,
+    count_rows,
+    one_cell,
+    request_of,
+    row_names,
+    shown_questions,
+    why_not_made,
+)
 from .request import PaperList, Reproduction, chosen_items, paper_list
 from .rows import RowFinder, StoredPainter, row_finder
 from .steps import Planner, RunStep, StepState, make_step

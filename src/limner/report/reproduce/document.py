@@ -21,12 +21,11 @@ from ..paper import build
 from ..paper.schema import specs
 from ..plots import find_plot, plot
 from ..site import build as build_site
+from ..tables.html import escape, fragment, fragments
 from ..tables.model import MISSING, Table, simple_table
 from ..tables.render import rendered
-from ..tables.render.html import escape, fragment, fragments
-from .cells import CellCount
 from .checklist import Checklist, ItemState
-from .figures import Figure, categories_table, figures_of
+from .items import CellCount, Figure, categories_table, figures_of
 from .request import PaperRow
 from .steps import StepState
 

@@ -23,7 +23,7 @@ from ...store import Blobs
 from ...store.markings import CertificateRow
 from ..tables.analyses import item_tables
 from ..tables.certificates import PICTURES, certificate_tables, dose_table, fact_table, proof_tables
-from ..tables.render.html import fragment
+from ..tables.html import fragment
 from .chunks import no_folders
 from .pages import fill_template, text
 

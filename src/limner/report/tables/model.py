@@ -198,7 +198,7 @@ class Framed(ABC):
         return "\n".join(rendered(table, "table").rstrip("\n") for table in self.tables())
 
     def _repr_html_(self) -> str:
-        from .render.html import fragments
+        from .html import fragments
 
         return fragments(self.tables())
 
@@ -238,7 +238,7 @@ class Table(Framed):
 
     def frame_rows(self) -> FrameRows:
         """Return a row for every painter, judge or exam, with its numbers as printed."""
-        from .render.csv import HEADS, table_records
+        from .render import HEADS, table_records
 
         return numbers_of(*table_records(self), HEADS)
 
@@ -288,6 +288,12 @@ def simple_table(
     most = MAX_NOTES if details else len(notes)
     further = (*notes[most:], *details)
     return Table("", title, (sheet,), (sheet,), caption, tuple(notes[:most]), framed=True, details=further)
+
+
+def column_table(title: str, columns: Sequence[tuple[str, Cells]], notes: Sequence[str] = (), **how: Any) -> Table:
+    """Return a `simple_table` of columns, each given by its head and its cells."""
+    rows = list(zip(*(cells for _, cells in columns), strict=True))
+    return simple_table(title, [head for head, _ in columns], rows, notes, **how)
 
 
 def number(value: float | None, digits: int) -> str:

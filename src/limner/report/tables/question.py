@@ -11,13 +11,14 @@ from ...core.errors import LostImage, StoreError, UsageError
 from ...core.evaluator import name_and_spec, row_name
 from ...core.exam import whole_tags
 from ...core.images import BadImage, prepare
+from ...core.plot_data import plural
 from ...judges.screening import screen_drawings
 from ...scoring.groups import find_groups
 from ...store import Store
 from ...store.records import PROMPT_CUT, describe_cut_prompt, load_drawings, load_exam
 from ...store.store import using_store
-from .model import FrameRows, Table, simple_table
-from .render.text import console, escape
+from .model import Framed, FrameRows, Table, simple_table
+from .text import console, escape
 
 SMALL = 480
 """The longer side of a picture shown with its marks, in pixels."""
@@ -96,7 +97,7 @@ def print_question(body: dict[str, Any]) -> None:
     """Print the question's description to the terminal."""
     from rich.padding import Padding
 
-    from .render.text import show
+    from .text import show
 
     out = console()
     out.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")
@@ -132,20 +133,44 @@ def _place(sha256: str, path: str | None) -> str:
     return path or f"image {sha256[:12]}"
 
 
-def mark_tables(body: Mapping[str, Any]) -> list[Table]:
-    """Return a table for every finished marking: each mark with its reason."""
-    return [_marking_table(body, marking) for marking in body["markings"] if marking["status"] == "done"]
+class QuestionView(Framed, dict[str, Any]):
+    """One question with its drawings and marks, with the same keys as `limner show --format json`.
 
+    Attributes:
+        pictures: Small pictures as data URLs, by the images' hashes; unreadable images are left out.
+    """
 
-def mark_rows(body: Mapping[str, Any]) -> FrameRows:
-    """Return the names of the columns, and a row for each mark."""
-    criteria = _criteria(body)
-    marks = (
-        {**marking, **criteria.get(mark["criterion"], {}), **mark}
-        for marking in body["markings"]
-        for mark in marking["marks"]
-    )
-    return COLUMNS, [{name: mark.get(name) for name in COLUMNS} for mark in marks]
+    def __init__(self, body: Mapping[str, Any], pictures: Mapping[str, str]) -> None:
+        super().__init__(body)
+        self.pictures = pictures
+
+    def tables(self) -> list[Table]:
+        """Return a table for every finished marking: its marks with their reasons."""
+        return [_marking_table(self, marking) for marking in self["markings"] if marking["status"] == "done"]
+
+    def frame_rows(self) -> FrameRows:
+        """Return a row for each mark."""
+        criteria = _criteria(self)
+        marks = (
+            {**marking, **criteria.get(mark["criterion"], {}), **mark}
+            for marking in self["markings"]
+            for mark in marking["marks"]
+        )
+        return COLUMNS, [{name: mark.get(name) for name in COLUMNS} for mark in marks]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the body of ``limner show --format json``."""
+        return dict(self)
+
+    def __repr__(self) -> str:
+        """Return the question's id, and the counts of drawings and markings."""
+        drawings, markings = plural(len(self["drawings"]), "drawing"), plural(len(self["markings"]), "marking")
+        return f"<QuestionView: {self['exam']} {self['id']}, {drawings}, {markings}>"
+
+    def _repr_html_(self) -> str:
+        from .html import question_html
+
+        return question_html(self, self.pictures, self.tables())
 
 
 def _criteria(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ....core.redaction import DIRECTION, escape_controls
-from ..model import INTERVALS, Cell, Column, RowBlock, Sheet, Table, TableRow, aside, interval, spans
+from ...core.redaction import DIRECTION, escape_controls
+from .model import INTERVALS, Cell, Column, RowBlock, Sheet, Table, TableRow, aside, interval, spans
 from .text import wrap
 
 PAGE = 345.0

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape as _escape
 from typing import Any
 
-from ....core.evaluator import row_name
-from ..model import PUBLISHED, Cell, Column, RowBlock, Sheet, Table, aside, clean, interval, spans
+from ...core.evaluator import row_name
+from .model import PUBLISHED, Cell, Column, RowBlock, Sheet, Table, aside, clean, interval, spans
 
 STYLE = """
 .limner-table { font: 14px/1.45 system-ui, sans-serif; overflow-x: auto; }

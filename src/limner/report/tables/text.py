@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
-from ....core.redaction import printable
-from ..model import STORE, Column, RowBlock, Sheet, Table, TableRow, aside, clean, interval, spans, titled
+from ...core.redaction import printable
+from .model import STORE, Column, RowBlock, Sheet, Table, TableRow, aside, clean, interval, spans, titled
 
 if TYPE_CHECKING:
     from rich.console import Console
