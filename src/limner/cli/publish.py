@@ -181,7 +181,8 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown:
         exams,
         images=not no_images,
         watch=watch,
-        **{name: given[name] for name in ("store", "on", "max_side")},
+        store=given["store"],
+        on=given["on"],
         **options.group_filters(given),
     )
     if loud:
