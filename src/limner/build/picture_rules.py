@@ -1,11 +1,10 @@
-"""Rules on pictures: detail, watermarks, cut edges, labels and their layout, near duplicates. Pure functions."""
+"""Rules on pictures: detail, watermarks, cut edges, labels, near duplicates. Pure functions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -197,40 +196,6 @@ def _crossings(drawn: Any) -> int:
         end - start < WIDE * len(first) and bool(inside[max(0, start - deep) : end + deep].any())
         for start, end in zip(steps[::2], steps[1::2], strict=True)
     )
-
-
-_MARK = re.compile(r"^[(\[]?[a-h][)\].:]?$", re.IGNORECASE)
-_ROWS, _COLUMNS = ("upper", "middle", "lower"), ("left", "center", "right")
-
-
-def describe_position(left: float, top: float, right: float, bottom: float, width: int, height: int) -> str:
-    """Return the approximate position of a box.
-
-    >>> describe_position(0, 0, 10, 10, 90, 90), describe_position(40, 40, 50, 50, 90, 90)
-    ('upper left', 'center')
-    """
-    row = _ROWS[min(2, int(3 * (top + bottom) / 2 / max(1, height)))]
-    column = _COLUMNS[min(2, int(3 * (left + right) / 2 / max(1, width)))]
-    return " ".join(word for word in (row, column) if word != "middle" or column != "center") if (
-        row != "middle" or column != "center"
-    ) else "center"  # fmt: skip
-
-
-def layout_lines(lines: Sequence[TextLine], width: int, height: int) -> list[dict[str, Any]]:
-    """Return each line's text, position, relative size and whether it marks a panel, from top to bottom.
-
-    ``about`` says the same in words.
-    """
-    heights = [line.bounds[3] - line.bounds[1] for line in lines]
-    usual = median(heights) if heights else 1.0
-    rows = []
-    for line, tall in sorted(zip(lines, heights, strict=True), key=lambda pair: (pair[0].bounds[1], pair[0].bounds[0])):
-        row = {"text": line.text, "place": describe_position(*line.bounds, width, height)}
-        row["size"] = "large" if tall > 1.4 * usual else "small" if tall < 0.7 * usual else "usual"
-        marks = bool(_MARK.match(line.text.strip()))
-        about = f"{row['place']}, {row['size']}{', marks a panel' if marks else ''}"
-        rows.append(row | {"panel_mark": marks, "about": about})
-    return rows
 
 
 SIDE, LOW = 64, 16

@@ -21,13 +21,12 @@ from .ask import ASK, AskSettings
 from .base import BuildStep, Code
 from .reviews import REVIEW
 from .sources import SOURCE
-from .steps import DUPLICATES, FILTER, JOIN, MEASURE, PAINT, RECURRING, SAMPLE, SPLIT
+from .steps import DUPLICATES, FILTER, JOIN, MEASURE, PAINT, SAMPLE, SPLIT
 
 FILE = "recipe.toml"
 """The recipe's file in its exam's folder; the folder also has ``prompts/`` and the files that its steps read."""
 STEPS: dict[str, BuildStep] = {
-    step.name: step
-    for step in (SOURCE, ASK, FILTER, MEASURE, DUPLICATES, RECURRING, PAINT, REVIEW, SAMPLE, SPLIT, JOIN)
+    step.name: step for step in (SOURCE, ASK, FILTER, MEASURE, DUPLICATES, PAINT, REVIEW, SAMPLE, SPLIT, JOIN)
 }
 """The generic steps by name."""
 

@@ -40,13 +40,11 @@ from .base import (
     add_warnings,
     judge,
 )
-from .criterion_words import plain
 from .lint import LintSettings, lint_entries
 from .picture_rules import (
     cut_edges,
     detail,
     find_watermark,
-    layout_lines,
     light_tones,
     near_duplicates,
     picture_hashes,
@@ -126,19 +124,15 @@ class MeasureSettings(StrictModel):
         of: For ``language``: the field with the text, if not the lines in the picture.
         letters: For ``language``: the accepted share of letters of other scripts.
         faint: For ``text``: whether to look for faint print too, which doubles the time.
-        confidence: For ``layout``: the lowest confidence of OCR with which a line is kept.
         square: For ``aspect``: the largest ratio of the sides of a square picture; our choice.
     """
 
     sort: str = "image"
-    measures: tuple[
-        Literal["size", "text", "layout", "labels", "edges", "watermark", "unread", "language", "aspect"], ...
-    ]
+    measures: tuple[Literal["size", "text", "labels", "edges", "watermark", "unread", "language", "aspect"], ...]
     rules: tuple[Rule, ...] = ()
     of: str = ""
     letters: float = Field(default=0.1, ge=0, le=1)
     faint: bool = True
-    confidence: float = Field(default=0.5, ge=0, le=1)
     square: float = Field(default=1.15, ge=1)
 
 
@@ -186,12 +180,6 @@ async def _unread(item: BuildItem, context: StepContext) -> dict[str, Any]:
     return {"unread": unread_lines(await context.text_regions(sha256), await context.read_text(sha256))}
 
 
-async def _layout(item: BuildItem, context: StepContext) -> dict[str, Any]:
-    lines = await context.read_text(item.body["image"])
-    kept = [line for line in lines if line.confidence >= context.settings.confidence]
-    return {"layout_lines": layout_lines(kept, item.body["width"], item.body["height"])}
-
-
 async def _labels(item: BuildItem, context: StepContext) -> dict[str, Any]:
     return {"labels": text_labels(item.body["lines"])}
 
@@ -231,7 +219,6 @@ def aspect(width: int, height: int, square: float = 1.15) -> str:
 MEASURES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Measure]] = {
     "size": (("image",), ("width", "height", "side", "detail", "real_side", "hashes"), _size),
     "text": (("image",), ("lines", "faint_lines"), _text),
-    "layout": (("image", "width", "height"), ("layout_lines",), _layout),
     "labels": (("lines",), ("labels",), _labels),
     "edges": (("image",), ("cut_strokes", "cut_edge"), _edges),
     "watermark": (("lines", "faint_lines"), ("watermark",), _watermark),
@@ -278,41 +265,6 @@ async def _duplicates(items: Sequence[BuildItem], context: StepContext) -> Mappi
         else item
         for item in items
     }
-
-
-class RecurringSettings(StrictModel):
-    """The definition of entries that recur in many items. All numbers are our choice.
-
-    Attributes:
-        field: The field with a list; `part` is the part of an entry that is compared.
-        items: The fewest items that an entry recurs in, and `share` their smallest share of all items.
-        least: The share of its entries from which an item is warned of.
-    """
-
-    sort: str = "image"
-    field: str
-    part: str = ""
-    items: int = Field(default=3, ge=2)
-    share: float = Field(default=0.02, gt=0, le=1)
-    least: float = Field(default=0.3, gt=0, le=1)
-
-
-async def _recurring(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
-    how: RecurringSettings = context.settings
-    texts = {item.id: {plain(str(value_at(e, how.part) if how.part else e)) for e in item.body[how.field]}
-             for item in items}  # fmt: skip
-    counts = Counter(text for own in texts.values() for text in own)
-    often = {text for text, count in counts.items() if count >= max(how.items, how.share * len(items))}
-    left: dict[str, StepOutcome] = {}
-    for item in items:
-        same = texts[item.id] & often
-        words = f"{len(same)} of {len(texts[item.id])} entries recur in other items, such as {min(same, default='')!r}"
-        left[item.id] = add_warnings(item, [words] if same and len(same) >= how.least * len(texts[item.id]) else [])
-    return left
-
-
-def _bind_recurring(step: BuildStep, how: RecurringSettings, code: Code) -> BuildStep:
-    return replace(step, reads=(WARNINGS, how.field), together=_recurring, bind=None)
 
 
 class PaintSettings(StrictModel):
@@ -518,9 +470,6 @@ DUPLICATES = BuildStep(
     "duplicates", "drops pictures that look like another one", DuplicatesSettings,
     reads=("hashes", "width", "height", "detail", "source_text"), together=_duplicates,
 )  # fmt: skip
-RECURRING = BuildStep(
-    "recurring", "warns of items whose entries recur in many others", RecurringSettings, bind=_bind_recurring
-)
 PAINT = BuildStep("paint", "has a picture drawn for every prompt that has none", PaintSettings, bind=_bind_paint)
 SAMPLE = BuildStep("sample", "draws a sample, or marks it", SampleSettings, bind=_bind_sample)
 SPLIT = BuildStep(
