@@ -27,9 +27,9 @@ SIGNS = re.compile(
 )
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
 """The fractions of its side to which a picture is shrunk and restored."""
-TILED, MANY = 3, 5
+TILED, READINGS = 3, 3
 """The number of times that a word must occur in the light tones to count as a pattern over the picture, if labels with
-it are fewer, and the number for any word."""
+it are fewer; a word that occurs more often counts if it is read in so many ways, since labels are read alike."""
 MARKED, CUT = 5, 75
 """The fewest letters of such a word, and the similarity (0-100) of its parts, which the edges cut off."""
 EDGE_SIDE, DRAWN, DEEP, FRAME, WIDE = 512, 40, 0.02, 0.6, 0.3
@@ -102,12 +102,12 @@ def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
     """Return a word that is repeated in the light tones, possibly cut off, and is not just a repeated label."""
     words, labels = ([word for word in some if len(word) >= MARKED - 1] for some in (faint, plain))
     for word in words:
-        alike = sum(_is_part(word, other) and 0.5 <= len(other) / len(word) < 1.5 for other in words)
-        if (
-            len(word) >= MARKED
-            and alike >= TILED
-            and (alike >= MANY or alike > sum(_is_part(word, other) for other in labels))
-        ):
+        alike = [other for other in words if _is_part(word, other) and 0.5 <= len(other) / len(word) < 1.5]
+        if len(word) < MARKED or len(alike) < TILED:
+            continue
+        if len(alike) > sum(_is_part(word, other) for other in labels):
+            return word
+        if len(alike) > TILED and len(set(alike)) >= READINGS:
             return word
     return None
 
