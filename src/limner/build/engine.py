@@ -188,8 +188,8 @@ class _Run:
         models = {word: builder.models[role] for word, role in place.roles.items() if role in builder.models}
         painters = {word: builder.painters[role] for word, role in place.roles.items() if role in builder.painters}
         return StepContext(
-            self.name, place.name, place.settings, builder.prompts, builder.recipe.folder, models, self._calls,
-            self.store.blobs, self._beside, self.flow.reviews, rounds, painters=painters,
+            self.name, place.name, place.settings, builder.prompts, builder.recipe.folder, builder.recipe.code,
+            models, self._calls, self.store.blobs, self._beside, self.flow.reviews, rounds, painters=painters,
         )  # fmt: skip
 
     async def _step(self, place: RecipeStep, items: Items) -> None:

@@ -83,7 +83,7 @@ class Flow:
         }
         step = place.step
         wording = self.prompts.hash(*step.prompts) if step.prompts else None
-        parts = [step.name, step.version, place.settings.model_dump(mode="json"), asked, wording]
+        parts = [step.name, place.settings.model_dump(mode="json"), asked, wording]
         seen = [[item.id, {name: item.body.get(name) for name in step.beside_reads}] for item in beside]
         return [*parts, digest(seen)] if step.beside else parts
 

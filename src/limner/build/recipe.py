@@ -18,17 +18,14 @@ from ..core.data_rows import Problems
 from ..core.errors import LimnerError, UsageError
 from ..core.schema import StrictModel, add_problems, first_error, line_of, read_declared
 from .ask import ASK, AskSettings
-from .base import BuildStep, Code
+from .base import BuildStep, Code, GenericSettings
 from .reviews import REVIEW
 from .sources import SOURCE
-from .steps import DUPLICATES, FILTER, JOIN, MEASURE, PAINT, RECURRING, SAMPLE, SPLIT
+from .steps import STEPS as OTHER_STEPS
 
 FILE = "recipe.toml"
 """The recipe's file in its exam's folder; the folder also has ``prompts/`` and the files that its steps read."""
-STEPS: dict[str, BuildStep] = {
-    step.name: step
-    for step in (SOURCE, ASK, FILTER, MEASURE, DUPLICATES, RECURRING, PAINT, REVIEW, SAMPLE, SPLIT, JOIN)
-}
+STEPS: dict[str, BuildStep] = {SOURCE.name: SOURCE, ASK.name: ASK, REVIEW.name: REVIEW, **OTHER_STEPS}
 """The generic steps by name."""
 
 
@@ -164,10 +161,8 @@ class BuildRecipe:
         """
         step = self.step_of(entry)
         settings = step.settings.model_validate(entry.settings)
-        if sort := getattr(settings, "sort", ""):
-            step = replace(step, takes=sort, makes=sort)
-        if step.bind is not None:
-            step = step.bind(step, settings, self.code)
+        if isinstance(settings, GenericSettings):
+            step = settings.declare(replace(step, takes=settings.sort, makes=settings.sort), self.code)
         step = replace(step, about=entry.about or step.about)
         return RecipeStep(entry.name, step, settings, {role: entry.roles.get(role, role) for role in step.roles})
 

@@ -20,7 +20,7 @@ from ..core.errors import UsageError
 from ..core.schema import StrictModel, read_model
 from ..store import Store, now
 from ..store.schema import builds, content_columns
-from .base import BuildItem, BuildStep, Code, Dropped, StepContext, StepOutcome, Waiting
+from .base import BuildItem, BuildStep, Code, Dropped, GenericSettings, StepContext, StepOutcome, Waiting
 
 Action = Literal["accept", "edit", "add", "reject", "comment", "settle"]
 Verdict = Literal["open", "disputed", "accepted", "rejected"]
@@ -242,7 +242,7 @@ KEPT = "kept_by_review"
 """The field with why an earlier step would now drop an item that people have reviewed: they decide."""
 
 
-class ReviewSettings(StrictModel):
+class ReviewSettings(GenericSettings):
     """The settings of a review.
 
     Attributes:
@@ -251,10 +251,13 @@ class ReviewSettings(StrictModel):
         write: A field that reviewers write; items that have it already are not reviewed.
     """
 
-    sort: str = "image"
     reviewers: int = Field(default=3, ge=0)
     fields: tuple[str, ...] = ()
     write: str = ""
+
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with the field that it writes."""
+        return replace(step, writes=(self.write or "reviewers",))
 
     def shown(self, item: BuildItem) -> dict[str, object]:
         """Return the fields of an item that reviewers see."""
@@ -307,11 +310,7 @@ async def _review(items: Sequence[BuildItem], context: StepContext) -> Mapping[s
     return left
 
 
-def _bind_review(step: BuildStep, how: ReviewSettings, code: Code) -> BuildStep:
-    return replace(step, writes=(how.write or "reviewers",), bind=None)
-
-
 REVIEW = BuildStep(
     "review", "reviewers accept, edit, add or reject; they must agree", ReviewSettings, together=_review,
-    reviewed=True, bind=_bind_review,
+    reviewed=True,
 )  # fmt: skip

@@ -28,7 +28,7 @@ from ..core.images import MAX_BYTES, SUFFIXES, BadImage
 from ..core.loops import process_all
 from ..core.schema import LONE_SURROGATE, StrictModel
 from ..core.training import normalize_words
-from .base import BuildItem, BuildStep, Code, Dropped, StepContext
+from .base import BuildItem, BuildStep, Code, Dropped, GenericSettings, StepContext
 
 PICTURES = frozenset(f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg"))
 TEXTS = (".txt", ".md")
@@ -257,7 +257,7 @@ class EntriesSource(StrictModel):
     keep: tuple[str, ...] = ()
 
 
-class SourceSettings(StrictModel):
+class SourceSettings(GenericSettings):
     """The sources of items.
 
     Attributes:
@@ -271,7 +271,6 @@ class SourceSettings(StrictModel):
         entries: A list in other items whose entries are items.
     """
 
-    sort: str = "image"
     folders: tuple[Path, ...] = ()
     tables: tuple[Path, ...] = ()
     crawl: tuple[Path, ...] = ()
@@ -280,6 +279,13 @@ class SourceSettings(StrictModel):
     text_limit: int = Field(default=8000, ge=0)
     rows: Path | None = None
     entries: EntriesSource | None = None
+
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with the fields that it writes; those of a table are not known."""
+        fields: tuple[str, ...] = ("image", "source_text", "licence", "source", "free_prompt")
+        if self.entries is not None:
+            fields = (self.entries.text, *self.entries.fields, *self.entries.keep)
+        return replace(step, writes=() if self.rows and not self.entries else fields)
 
 
 Made = BuildItem | tuple[str, Dropped]
@@ -432,13 +438,7 @@ def _expected(how: SourceSettings, folder: Path, coming: Mapping[str, int]) -> i
     return made + sum(1 for _ in source_pictures(how))
 
 
-def _bind_source(step: BuildStep, how: SourceSettings, code: Code) -> BuildStep:
-    fields = ("image", "source_text", "licence", "source", "free_prompt")
-    writes = (how.entries.text, *how.entries.fields, *how.entries.keep) if how.entries else () if how.rows else fields
-    return replace(step, writes=writes, bind=None)
-
-
 SOURCE = BuildStep(
     "source", "takes pictures from folders, tables and lists of links, rows of a table, or entries of items",
-    SourceSettings, source=_source, expect=_expected, check=check_sources, bind=_bind_source,
+    SourceSettings, source=_source, expect=_expected, check=check_sources,
 )  # fmt: skip
