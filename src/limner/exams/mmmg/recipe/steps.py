@@ -166,18 +166,13 @@ def _group_by_meaning(bodies: Sequence[Mapping[str, str]], how: ConceptsSettings
 
 def _join_clusters(labels: Sequence[int], keys: Sequence[object]) -> list[int]:
     """Join clusters that share a key, so that no name has two concepts and no concept two topics."""
-    parent = {label: label for label in labels}
+    from scipy.cluster.hierarchy import DisjointSet
 
-    def root(label: int) -> int:
-        while parent[label] != label:
-            label = parent[label]
-        return label
-
-    seen: dict[object, int] = {}
+    joined, first = DisjointSet(labels), dict[object, int]()
     for label, key in zip(labels, keys, strict=True):
-        first, other = root(label), root(seen.setdefault(key, label))
-        parent[max(first, other)] = min(first, other)
-    return [root(label) for label in labels]
+        joined.merge(label, first.setdefault(key, label))
+    names = {label: min(cluster) for cluster in joined.subsets() for label in cluster}
+    return [names[label] for label in labels]
 
 
 class FoundPicturesSettings(SourceSettings):
