@@ -56,6 +56,7 @@ async def made(items: Sequence[BuildItem], context: StepContext) -> AsyncIterato
             "image": image, "method": f"The method text of paper {n}.", "method_title": "Method",
             "graph_svg": to_svg(LogicGraph.model_validate(TIDE.graph)),
             "caption": "Overview", "log": "Step 1: Part 1", "checklist": checklist(),
+            **({"warnings": ["the arrow is cut off"], "denied": ["Is Part 2 there?"]} if n == 2 else {}),
         }  # fmt: skip
         yield BuildItem(f"CVPR_2025/paper{n}", body, "paper")
 
