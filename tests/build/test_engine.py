@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from limner.build.base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome, Use
-from limner.build.engine import Builder, Spending
+from limner.build.engine import Builder, Spending, change_build, new_build, open_build, with_models
 from limner.build.estimate import build_estimate
-from limner.build.open import change_build, new_build, open_build, with_models
 from limner.build.recipe import STEPS as REGISTERED
 from limner.build.records import add_review, load_build, load_rows
 from limner.build.review_files import review_items

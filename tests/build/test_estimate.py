@@ -8,9 +8,8 @@ from statistics import fmean, variance
 
 import pytest
 
-from limner.build.engine import Spending
+from limner.build.engine import Spending, new_build, with_models
 from limner.build.estimate import FEW, ItemCost, build_estimate
-from limner.build.open import new_build, with_models
 from limner.core import settings
 from limner.store import Store
 from tests.build.llm import routes

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.build.engine import Spending
-from limner.build.open import open_build
+from limner.build.engine import Spending, open_build
 from limner.build.records import load_reviews
 from limner.build.review_files import read_review, write_review
 from limner.build.review_page import add_if_unchanged, describe_change, why_not_saved

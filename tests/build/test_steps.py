@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from limner import exams
 from limner.build.ask import ASK, AskSettings, Batches
 from limner.build.base import BuildItem, Dropped
-from limner.build.engine import Spending
-from limner.build.open import change_build, new_build
+from limner.build.engine import Spending, change_build, new_build
 from limner.build.recipe import open_recipe
 from limner.build.records import load_build, load_rows
 from limner.build.steps import SplitSettings, split

@@ -9,8 +9,7 @@ from typing import Any
 
 from limner.build import recipe as recipe_module
 from limner.build.base import BuildItem, BuildStep, Dropped, StepContext
-from limner.build.engine import Spending
-from limner.build.open import new_build, open_build
+from limner.build.engine import Spending, new_build, open_build
 from limner.build.recipe import STEPS
 from limner.build.review_page import review_app
 from limner.build.reviews import Reviewer, save_reviewer

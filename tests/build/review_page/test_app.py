@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from limner.build.engine import Spending
-from limner.build.open import open_build
+from limner.build.engine import Spending, open_build
 from limner.build.records import load_reviews
 from limner.build.review_page import ReviewDesk
 from limner.store import Store
