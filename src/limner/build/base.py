@@ -97,11 +97,11 @@ class StepContext:
         prompts: The recipe's templates, or the user's.
         folder: The recipe's folder, with files such as a taxonomy.
         code: The recipe's own code.
-        models: Models by the role's name in the step.
+        models: Models by role.
         beside: The items of the step's `beside` sort.
         reviews: The reviews of each item, oldest first; for steps that use reviews.
         rounds: How often a request with unreadable replies may be repeated.
-        painters: Painters by the role's name in the step.
+        painters: Painters by role.
     """
 
     build: str
@@ -125,7 +125,7 @@ class StepContext:
         """Return the reply of this role's model about an item, parsed by its contract.
 
         Args:
-            role: The step's name for the model to ask.
+            role: The role of the model to ask.
             item: The item it is about.
             shown: What is sent, in order.
             contract: The form that the reply must have.
