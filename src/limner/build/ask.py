@@ -12,9 +12,9 @@ from pydantic import Field
 
 from ..core.asks import Contract, Part, Picture, Text, Unreadable
 from ..core.errors import UsageError
-from ..core.json_text import loads
+from ..core.json_text import loads, value_at
 from ..core.schema import StrictModel
-from ..core.vocabulary import ReplyField, Rule, apply_rules, describe_fields, example_reply, read_reply, value_at
+from ..core.vocabulary import ReplyField, Rule, apply_rules, describe_fields, example_reply, read_reply
 from .base import (
     WARNINGS,
     BuildItem,
