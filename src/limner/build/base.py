@@ -85,6 +85,13 @@ class GenericSettings(StrictModel, ABC):
             UsageError: They lack something.
         """
 
+    def check_packages(self) -> None:
+        """Check that nothing is missing that the step needs, before any call.
+
+        Raises:
+            UsageError: A package is not installed.
+        """
+
 
 @dataclass
 class StepContext:
@@ -247,7 +254,6 @@ class BuildStep:
         use: The estimated use for one item.
         expect: For a source: returns the number of items that it will make, from its settings, the recipe's folder and
             the number of items of each sort to come.
-        check: Raises an error before any call if its settings need something that is missing.
     """
 
     name: str
@@ -266,7 +272,6 @@ class BuildStep:
     reviewed: bool = False
     use: tuple[Use, ...] = ()
     expect: Callable[[Any, Path, Mapping[str, int]], int] | None = None
-    check: Callable[[Any], None] | None = None
     painters: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()

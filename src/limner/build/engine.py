@@ -27,7 +27,7 @@ from ..running.runner import Stopping
 from ..running.steps import RepeatedErrors, outcome
 from ..store import Store
 from . import records
-from .base import BuildItem, Dropped, OpenModel, StepContext, StepOutcome, Waiting
+from .base import BuildItem, Dropped, GenericSettings, OpenModel, StepContext, StepOutcome, Waiting
 from .flow import Flow, Items, StepCount, count_like_paper, items_of_sort
 from .recipe import BuildRecipe, RecipeStep, open_recipe, parse_settings
 from .records import Build, BuildRow
@@ -114,8 +114,8 @@ class Builder:
         players: dict[str, OpenModel | Painter] = {**self.models, **self.painters}
         for place in places:
             self.prompts.hash(*place.step.prompts)
-            if place.step.check is not None:
-                place.step.check(place.settings)
+            if isinstance(place.settings, GenericSettings):
+                place.settings.check_packages()
             for role in place.step.roles:
                 if role not in players and role not in place.step.optional:
                     about = f" ({self.recipe.roles[role]})" if role in self.recipe.roles else ""

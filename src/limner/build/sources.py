@@ -287,6 +287,10 @@ class SourceSettings(GenericSettings):
             fields = (self.entries.text, *self.entries.fields, *self.entries.keep)
         return replace(step, writes=() if self.rows and not self.entries else fields)
 
+    def check_packages(self) -> None:
+        """Check that the packages for reading tables and lists are installed."""
+        check_tables((*self.tables, *self.crawl))
+
 
 Made = BuildItem | tuple[str, Dropped]
 
@@ -313,7 +317,7 @@ async def _source(items: Sequence[BuildItem], context: StepContext) -> AsyncIter
 async def _picture_items(context: StepContext) -> AsyncIterator[Made]:
     how: SourceSettings = context.settings
     origins: dict[str, str] = {}
-    async for picture, stored in stored_pictures(source_pictures(how), context):
+    async for picture, stored in stored_pictures(context):
         name = hashlib.sha256(picture.origin.encode()).hexdigest()[:ID]
         if isinstance(stored, Dropped):
             yield f"bad-{name}", stored
@@ -359,8 +363,7 @@ def _entry_items(items: Sequence[BuildItem], how: EntriesSource, sort: str) -> I
             yield BuildItem(id, {**body, **kept}, sort)
 
 
-def source_pictures(how: SourceSettings) -> Iterator[SourcePicture]:
-    """Yield every picture in the folders, tables and lists of the settings."""
+def _pictures(how: SourceSettings) -> Iterator[SourcePicture]:
     for folder in how.folders:
         yield from from_folder(folder)
     for table in (*how.tables, *how.crawl):
@@ -376,10 +379,9 @@ def picture_fields(picture: SourcePicture, sha256: str, how: SourceSettings) -> 
     return {"image": sha256, "source_text": text, "licence": licence, "source": source | about}
 
 
-async def stored_pictures(
-    pictures: Iterator[SourcePicture], context: StepContext
-) -> AsyncIterator[tuple[SourcePicture, str | Dropped]]:
-    """Store pictures, several at a time, and yield each with its hash, or why it is dropped, in order."""
+async def stored_pictures(context: StepContext) -> AsyncIterator[tuple[SourcePicture, str | Dropped]]:
+    """Store the pictures of a source, several at a time, and yield each with its hash, or why it is dropped."""
+    pictures = _pictures(context.settings)
     while batch := list(islice(pictures, AT_ONCE)):
         outcomes: dict[int, str | Dropped] = {}
 
@@ -423,22 +425,13 @@ async def _fetch_link(link: str, context: StepContext) -> str:
     return str(outcome.payload["image"])
 
 
-def check_sources(how: SourceSettings) -> None:
-    """Check that the packages for reading tables and lists are installed.
-
-    Raises:
-        UsageError: See `limner.core.errors.check_tables`.
-    """
-    check_tables((*how.tables, *how.crawl))
-
-
 def _expected(how: SourceSettings, folder: Path, coming: Mapping[str, int]) -> int:
     made = coming.get(how.entries.of, 0) * how.entries.usual if how.entries else 0
     made += sum(1 for _ in _row_items(folder / how.rows, how.sort)) if how.rows else 0
-    return made + sum(1 for _ in source_pictures(how))
+    return made + sum(1 for _ in _pictures(how))
 
 
 SOURCE = BuildStep(
     "source", "takes pictures from folders, tables and lists of links, rows of a table, or entries of items",
-    SourceSettings, source=_source, expect=_expected, check=check_sources,
+    SourceSettings, source=_source, expect=_expected,
 )  # fmt: skip

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ....build.base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome
 from ....build.embedding import MINILM, embed
-from ....build.sources import SourceSettings, check_sources, picture_fields, source_pictures, stored_pictures
+from ....build.sources import SourceSettings, picture_fields, stored_pictures
 from ....build.wording import stem
 from ....core.asks import Unreadable
 from ....core.json_text import loads
@@ -202,7 +202,7 @@ async def found_pictures(
             words.setdefault(normalize_words(str(candidate.body.get(field, ""))), []).append(candidate)
     taken: set[str] = set()
     number = -1
-    async for picture, stored in stored_pictures(source_pictures(how), context):
+    async for picture, stored in stored_pictures(context):
         number += 1
         name = picture.file.stem if picture.file is not None else ""
         asked = ids.get(name) or words.get(normalize_words(picture.about.get("keyword", "") or name), [])
@@ -247,6 +247,6 @@ STEPS = {
     "concepts": BuildStep("concepts", "puts prompts together by concept and topic: sentence embeddings, DBSCAN",
                           ConceptsSettings, reads=("prompt", "concept", "level"), together=concepts),
     "found-pictures": BuildStep("found-pictures", "takes pictures found for prompts", FoundPicturesSettings,
-                                source=found_pictures, check=check_sources),
+                                source=found_pictures),
 }  # fmt: skip
 """The recipe's own steps, by name."""
