@@ -225,6 +225,11 @@ class Layout(StrictModel):
         return self.rows in AGREEING or all(figure.agreement for figure in figures)
 
     @property
+    def by_judge(self) -> bool:
+        """Whether it has a column for each judge."""
+        return any(part.values == JUDGES for part in self.columns)
+
+    @property
     def key(self) -> str:
         """Its name on the command line."""
         return f"{self.exam}:{self.name}"

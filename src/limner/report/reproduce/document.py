@@ -15,27 +15,20 @@ from ... import exams
 from ...core.errors import LimnerError
 from ...core.redaction import without_keys
 from ...scoring.deviations import deviations
-from ...store import Store
 from ...store.store import hide_password
-from ..paper import build
 from ..paper.schema import specs
 from ..plots import find_plot, plot
 from ..site import build as build_site
 from ..tables.html import escape, fragment, fragments
 from ..tables.model import MISSING, Table, simple_table
 from ..tables.render import rendered
-from .checklist import Checklist, ItemState
-from .items import CellCount, Figure, categories_table, figures_of
+from .checklist import Checklist
+from .items import STATES, CellCount, Figure, ItemState, categories_table, figures_of
 from .request import PaperRow
 from .steps import StepState
 
 MAX_INTERVAL_COLUMNS = 12
 """Tables with more columns than this are shown without intervals, to fit a page."""
-STATES = {
-    "filled": "filled", "partial": "in part", "missing": "missing", "by_hand": "by hand",
-    "out_of_reach": "out of reach",
-}  # fmt: skip
-"""The states of a paper's cells, fields of `CellCount`, and the words for them."""
 SITE, TABLES, FIGURES = "site", "tables", "figures"
 """The parts of the folder."""
 PAGE = """<!DOCTYPE html>
@@ -52,17 +45,17 @@ pre {{ white-space: pre-wrap }} @page {{ size: A4 landscape }}</style></head>
 """
 
 
-def write_folder(checklist: Checklist, store: Store, folder: Path) -> Path:
+def write_folder(checklist: Checklist, folder: Path) -> Path:
     """Write the tables, the figures and the site's pages of the exam into a folder, and return its index."""
     for name in (TABLES, FIGURES):
         shutil.rmtree(folder / name, ignore_errors=True)
         (folder / name).mkdir(parents=True)
     if checklist.there:
-        build_site(folder / SITE, [checklist.asked.name], store=store, reading=checklist.reading)
+        build_site(folder / SITE, [checklist.asked.name], store=checklist.planner.store, reading=checklist.reading)
     sections = [*_about(checklist), *_contents(checklist)]
     made: dict[tuple[Any, ...], str] = {}
     for item in checklist.items:
-        sections += _item(checklist, item, store, folder, made)
+        sections += _item(checklist, item, folder, made)
     sections += [*_differences(checklist), *_missing(checklist)]
     path = folder / "index.html"
     title = escape(f"Reproduction of {checklist.cite.partition(' ')[0]}")
@@ -84,7 +77,7 @@ def _about(checklist: Checklist) -> Iterator[str]:
 def _contents(checklist: Checklist) -> Iterator[str]:
     yield "<ul>"
     for item in checklist.items:
-        name, words = item.wants.item.name, f"{item.wants.title}: {state_of(item)}"
+        name, words = item.item.name, f"{item.title}: {state_of(item)}"
         yield f'<li><a href="#{_slug(name)}">{escape(name)}</a> {escape(words)}</li>'
     yield '<li><a href="#differences">Differences from the paper</a></li>'
     yield '<li><a href="#missing">What is missing, and what it costs</a></li></ul>'
@@ -93,26 +86,24 @@ def _contents(checklist: Checklist) -> Iterator[str]:
 def state_of(item: ItemState) -> str:
     """Describe how much of an item is there."""
     if item.cells is None:
-        return f"cannot be reproduced: {item.wants.item.cannot}"
-    if not item.cells.paper:
+        return f"cannot be reproduced: {item.item.cannot}"
+    if not item.cells.total():
         return "none of the chosen rows is in it"
     counts = item.cells.to_json()
-    unit = "cells" if item.wants.layout else "rows" if item.wants.wants else ""
+    unit = "cells" if item.layout else "rows" if item.wants else ""
     parts = [f"{counts[state]:,} {words}" for state, words in STATES.items() if counts[state]]
-    return f"{item.cells.paper:,} {unit}: {', '.join(parts)}" if unit else ", ".join(parts).removeprefix("1 ")
+    return f"{item.cells.total():,} {unit}: {', '.join(parts)}" if unit else ", ".join(parts).removeprefix("1 ")
 
 
-def _item(
-    checklist: Checklist, item: ItemState, store: Store, folder: Path, made: dict[tuple[Any, ...], str]
-) -> Iterator[str]:
-    written = item.wants.item
+def _item(checklist: Checklist, item: ItemState, folder: Path, made: dict[tuple[Any, ...], str]) -> Iterator[str]:
+    written = item.item
     ablation = " (ablation)" if written.ablation else ""
     yield f'<h2 id="{_slug(written.name)}">{escape(written.name + ablation)}</h2>'
-    yield f"<p><strong>{escape(item.wants.title)}.</strong> {escape(state_of(item))}. {escape(written.note)}</p>"
+    yield f"<p><strong>{escape(item.title)}.</strong> {escape(state_of(item))}. {escape(written.note)}</p>"
     if written.page is not None and checklist.there:
         yield f'<p><a href="{SITE}/index.html">{escape(written.page)}</a></p>'
-    if item.wants.layout is not None or written.categories is not None:
-        table = _table(checklist, item, store) if item.wants.layout else categories_table(checklist, written)
+    if item.layout is not None or written.categories is not None:
+        table = _table(checklist, item)
         file = f"{TABLES}/{_slug(written.name)}.html"
         (folder / file).write_text(rendered(table, "html", page=True), encoding="utf-8")
         html = fragment(table)
@@ -126,17 +117,16 @@ def _item(
         yield f"<p>Commands to run by hand:</p>{_commands(item.by_hand)}"
 
 
-def _table(checklist: Checklist, item: ItemState, store: Store) -> Table:
-    layout = item.wants.layout
-    assert layout is not None
-    columns = 1 if layout.turn in ("columns", "values", "scores") else len(specs(layout, item.wants.sections[0], []))
-    choice = checklist.choice(item.wants, item.steps, intervals=columns <= MAX_INTERVAL_COLUMNS)
-    source = store if checklist.there and choice.which.get("judges") != [] else None
-    return build(layout, source, choice, checklist.exam)
+def _table(checklist: Checklist, item: ItemState) -> Table:
+    layout = item.layout
+    if layout is None:
+        return categories_table(checklist, item.item)
+    columns = 1 if layout.turn in ("columns", "values", "scores") else len(specs(layout, item.sections[0], []))
+    return checklist.table(item, layout, intervals=columns <= MAX_INTERVAL_COLUMNS)
 
 
 def _figures(checklist: Checklist, item: ItemState, folder: Path, made: dict[tuple[Any, ...], str]) -> Iterator[str]:
-    if not item.wants.wants or any(map(checklist.groups_of, item.steps.values())):
+    if not item.wants or any(map(checklist.groups_of, item.steps.values())):
         for figure in figures_of(checklist, item):
             yield f"<p>{_figure(checklist, item, figure, folder, made)}</p>"
     elif item.not_made is not None:
@@ -147,7 +137,7 @@ def _figure(
     checklist: Checklist, item: ItemState, figure: Figure, folder: Path, made: dict[tuple[Any, ...], str]
 ) -> str:
     if figure.key not in made:
-        file = f"{FIGURES}/{_slug(f'{item.wants.item.name} {figure.part}')}.svg"
+        file = f"{FIGURES}/{_slug(f'{item.item.name} {figure.part}')}.svg"
         try:
             plot(figure.plot.plot, [checklist.asked.exam], folder / file, figure.choice)
         except LimnerError as error:
@@ -236,7 +226,7 @@ def items_table(checklist: Checklist) -> Table:
 
 
 def _checklist_row(item: ItemState) -> list[str]:
-    name = item.wants.item.name + (" (ablation)" if item.wants.item.ablation else "")
+    name = item.item.name + (" (ablation)" if item.item.ablation else "")
     if item.cells is None:
         return [name, *[MISSING] * 8]
     if not item.runnable:
@@ -277,7 +267,7 @@ def commands(checklist: Checklist) -> list[str]:
 def differences(checklist: Checklist) -> dict[str, list[str]]:
     """Return the differences from the paper's settings, by row, for the rows in the store."""
     kind = exams.kind(checklist.asked.kind)
-    questions = next((item.wants.layout.paper.questions for item in checklist.items if item.wants.layout), None)
+    questions = next((item.layout.paper.questions for item in checklist.items if item.layout), None)
     listed: dict[str, list[str]] = {}
     for step in checklist.steps:
         for group in checklist.groups_of(step):
