@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 from ...scoring import evaluators_of
 from ...scoring.compare import AgreementNumber, Opinion
@@ -13,7 +12,7 @@ from ...scoring.compare.judges import ExamOpinions, all_numbers, load_opinions, 
 from ...scoring.compare.opinions import ANYONE
 from ...store import Store
 from ..tables.model import Cell, TableRow, interval_cell
-from .schema import ColumnSpec, Layout
+from .schema import ColumnSpec, Layout, TableChoice
 
 HUMAN_ICCS = ("ICC(2,1)", "ICC(1,1)")
 """The forms that a table may show: the second if no two drawings have a number from everyone, as with many people."""
@@ -39,16 +38,29 @@ class Agreements:
 
     def find(
         self, first: str, words: str, category: str | None = None, second: str | None = None
-    ) -> tuple[AgreementNumber, ...]:
+    ) -> list[AgreementNumber]:
         """Return the numbers for words such as ``mae spelling+logic`` or ``kendall relaxed / overall``.
 
         If any number is missing, the result is empty.
         """
         measure, _, score = words.partition(" ")
-        with_whom = second or self.people or ""
         who = ANYONE if measure in AMONG_PEOPLE else first
-        numbers = [self.numbers.get((who, with_whom, category, name, measure)) for name in score.split("+")]
-        return tuple(number for number in numbers if number is not None) if None not in numbers else ()
+        keys = [(who, second or self.people or "", category, name, measure) for name in score.split("+")]
+        return [self.numbers[key] for key in keys] if self.numbers.keys() >= {*keys} else []
+
+    def cell(
+        self, first: str, words: str, spec: ColumnSpec, category: str | None = None, second: str | None = None
+    ) -> Cell:
+        """Return the number for words as in `find`, or after ``p`` its p-value; several become their mean."""
+        p = words.startswith("p ")
+        numbers = self.find(first, words.removeprefix("p "), category, second)
+        values = [number.p if p else number.value for number in numbers]
+        if not numbers or None in values:
+            return Cell()
+        mean = sum(value for value in values if value is not None) / len(values)
+        ends = (None, None) if len(numbers) > 1 or p else (numbers[0].low, numbers[0].high)
+        value, low, high = (None if end is None else spec.scale * end for end in (mean, *ends))
+        return interval_cell(value, low, high, spec.digits)
 
     @property
     def words(self) -> str:
@@ -64,42 +76,18 @@ class Agreements:
         """The number of drawings that these people rated."""
         return sum(_drawings(opinion) for opinion in self.everyone.opinions if opinion.name == self.people)
 
-    def cell(self, first: str, spec: ColumnSpec, painter: str | None = None) -> Cell:
-        """Return a number with its interval, or the mean of several; with `painter`, over its drawings only."""
-        words = spec.figure.agreement or ""
-        p = words.startswith("p ")
-        numbers = self.find(first, words.removeprefix("p "), painter)
-        values = [number.p if p else number.value for number in numbers]
-        if not numbers or None in values:
-            return Cell()
-        mean = spec.scale * sum(value for value in values if value is not None) / len(values)
-        if len(numbers) > 1 or p:
-            return interval_cell(mean, None, None, spec.digits)
-        low, high = (None if end is None else spec.scale * end for end in (numbers[0].low, numbers[0].high))
-        return interval_cell(mean, low, high, spec.digits)
 
-
-def agreements(
-    store: Store, exam: str, reading: str, study: str | None, which: Mapping[str, Any], rows: str
-) -> Agreements:
-    """Return the numbers of agreement that a table needs.
-
-    Args:
-        store: The store.
-        exam: The exam's name in it.
-        reading: How stored replies are read.
-        study: The study whose people are used; by default the one whose people have rated the most drawings.
-        which: ``painters``, ``without``, ``selection``; see `limner.api.groups`.
-        rows: The subject of the table's rows.
-    """
-    kept = {name: which[name] for name in ("painters", "without", "selection") if name in which}
-    everyone = load_opinions(store, exam, kept, reading=reading, study=study)
+def agreements(store: Store, exam: str, layout: Layout, choice: TableChoice) -> Agreements:
+    """Return the numbers of agreement of this exam that a table needs; without a study, of the one most rated."""
+    kept = {name: choice.which[name] for name in ("painters", "without", "selection") if name in choice.which}
+    everyone = load_opinions(store, exam, kept, reading=choice.reading, study=choice.study)
     together = [opinion for opinion in everyone.opinions if opinion.kind == "people"]
     people = max(together, key=lambda number: (_drawings(number), number.name), default=None)
     numbers = dict[Key, AgreementNumber]()
-    if rows != "rated" and (people is not None or rows == "pairs"):
+    if layout.rows != "rated" and (people is not None or layout.rows == "pairs"):
         wanted = wanted_evaluators((), evaluators_of(store, exam), {})
-        for number in all_numbers(everyone, wanted, ["painter"] if rows == "painters" else [], ["drawing"]):
+        by = ["painter"] if layout.rows == "painters" else []
+        for number in all_numbers(everyone, wanted, by, ["drawing"]):
             numbers[number.first, number.second, number.category, number.score, number.measure] = number
     return Agreements(numbers, everyone, people.name if people else None)
 
@@ -109,13 +97,9 @@ def _drawings(opinion: Opinion) -> int:
 
 
 def agreement_rows(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
-    """Yield the rows of a table about evaluators, pairs of evaluators, or painters' ratings."""
-    if layout.rows == "rated":
-        yield from _rated(held, specs)
-    elif layout.rows == "pairs":
-        yield from _pairs(held, specs)
-    else:
-        yield from _evaluators(layout, held, specs)
+    """Yield the rows of a table about evaluators, pairs of evaluators, or painters' ratings, if they show something."""
+    make = {"rated": _rated, "pairs": _pairs}.get(layout.rows, _evaluators)
+    yield from (row for row in make(layout, held, specs) if any(cell.value is not None for cell in row.cells))
 
 
 def _evaluators(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
@@ -123,21 +107,13 @@ def _evaluators(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -
         if opinion.kind in ("person", "people"):
             continue
         for score in [name for name in layout.scores if name in opinion.scores] + sorted(opinion.scales):
-            cells = []
-            for spec in specs:
-                measure = spec.figure.agreement or ""
-                pair = score if score == layout.against else f"{score} / {layout.against}"
-                p, _, plain = measure.rpartition(" ")
-                numbers = held.find(opinion.name, f"{plain} {pair}")
-                value = None if not numbers else numbers[0].p if p else numbers[0].value
-                ends = (numbers[0].low, numbers[0].high) if numbers and not p else (None, None)
-                cells.append(interval_cell(value, *ends, spec.digits))
-            if any(cell.value is not None for cell in cells):
-                label = opinion.name if score in opinion.scales else f"{score} by {opinion.name}"
-                yield TableRow(label, tuple(cells), about={"evaluator": opinion.name, "score": score})
+            pair = score if score == layout.against else f"{score} / {layout.against}"
+            cells = tuple(held.cell(opinion.name, f"{spec.figure.agreement} {pair}", spec) for spec in specs)
+            label = opinion.name if score in opinion.scales else f"{score} by {opinion.name}"
+            yield TableRow(label, cells, about={"evaluator": opinion.name, "score": score})
 
 
-def _pairs(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
+def _pairs(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
     """Yield the rows of people among themselves, of each judge with people, and of every two judges."""
     judges = sorted(one.name for one in held.everyone.opinions if one.kind in ("judge", "panel"))
     scores = [spec.figure.score for spec in specs]
@@ -146,28 +122,21 @@ def _pairs(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
     listed += [(f"{judge}-Human ρ", judge, held.people, "spearman") for judge in judges if held.people]
     listed += [(f"{one} vs {other} ρ", one, other, "spearman") for one, other in combinations(judges, 2)]
     for label, first, second, measure in listed:
-        cells = []
-        for spec in specs:
-            numbers = held.find(first, f"{measure} {spec.figure.score}", second=second)
-            one = numbers[0] if numbers else None
-            cells.append(interval_cell(one.value, one.low, one.high, spec.digits) if one else Cell())
-        if any(cell.value is not None for cell in cells):
-            yield TableRow(label, tuple(cells), about={"evaluator": first, "with": second or ""})
+        cells = tuple(held.cell(first, f"{measure} {spec.figure.score}", spec, second=second) for spec in specs)
+        yield TableRow(label, cells, about={"evaluator": first, "with": second or ""})
 
 
-def _rated(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
+def _rated(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
     """Yield a row for every rated painter, in order of names."""
-    painters = sorted({seen.painter for seen in held.everyone.seen.values()})
     columns = [_means(held, spec.figure.rated) for spec in specs]
-    for painter in painters:
+    for painter in sorted({seen.painter for seen in held.everyone.seen.values()}):
         cells = []
         for spec, means in zip(specs, columns, strict=True):
             value = means.get(painter)
             if value is not None and spec.figure.place:
                 value = 1.0 + sum(other < value for other in means.values())
             cells.append(interval_cell(value, None, None, spec.digits))
-        if any(cell.value is not None for cell in cells):
-            yield TableRow(painter, tuple(cells), about={"painter": painter})
+        yield TableRow(painter, tuple(cells), about={"painter": painter})
 
 
 def _means(held: Agreements, names: Sequence[str]) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, cast
@@ -16,7 +16,7 @@ from ...core import settings
 from ...core.errors import DataError, UsageError
 from ...core.evaluator import Evaluator, without_options
 from ...core.exam import Exam
-from ...core.protocol import Protocol, Reading
+from ...core.protocol import Reading
 from ...core.settings import PainterFacts, Settings
 from ...exams import each, paper
 from ...painters.diffusers.options import ALIASES
@@ -28,7 +28,7 @@ from ...store import Store
 from ...store.records import load_exam
 from ...store.schema import exams as stored_exams
 from .agreements import Agreements, agreements
-from .schema import AGREEING
+from .schema import AGREEING, Layout, TableChoice
 
 NOT_SET = "not set"
 """The value of an option that the painter was not given."""
@@ -93,7 +93,6 @@ class Holdings:
         place: The place where the exam was found.
     """
 
-    protocol: Protocol[Any]
     reading: str
     exam: Exam[Any] | None = None
     rows: tuple[PainterResult, ...] = ()
@@ -142,76 +141,49 @@ def training_in(store: Store, kind: str, name: str | None) -> Exam[Any] | None:
     return trained[0] if trained else None
 
 
-def load_holdings(
-    store: Store,
-    kind: str,
-    *,
-    exam: str | None = None,
-    which: Mapping[str, Any] | None = None,
-    reading: str = "careful",
-    tags: Sequence[str] = (),
-    subsets: Sequence[str] = (),
-    on: str = "common",
-    across: bool = False,
-    only: str | None = None,
-    rows: str = "painters",
-    agreeing: bool = False,
-    study: str | None = None,
-) -> Holdings:
-    """Read everything that a table needs from a store.
-
-    Args:
-        store: The store.
-        kind: The exam's kind.
-        exam: The exam's name; see `exam_in`.
-        which: Filters of drawings and marks; see `limner.api.groups`.
-        reading: How stored replies are read.
-        tags: The tags by which scores are broken down.
-        subsets: The named subsets of questions to compute scores for.
-        on: The questions on which painters are compared.
-        across: Whether all evaluators are compared on the same questions too.
-        only: The spec or name of the only painter to read; by default all.
-        rows: The subject of the table's rows; only what they show is computed.
-        agreeing: Whether the table shows the evaluators' agreement or ratings.
-        study: The study whose people are used; see `limner.report.paper.agreements.agreements`.
-    """
-    protocol = exams.kind(kind).protocol
-    held = Holdings(protocol, reading)
-    if rows == "training":
-        return replace(held, exam=training_in(store, kind, exam))
-    name = exam_in(store, kind, exam)
+def load_holdings(store: Store, layout: Layout, choice: TableChoice) -> Holdings:
+    """Read everything that a table needs from a store; only what its rows show is computed."""
+    kind, held = exams.kind(layout.exam), Holdings(choice.reading)
+    if layout.rows == "training":
+        return replace(held, exam=training_in(store, layout.exam, choice.exam))
+    name = exam_in(store, layout.exam, choice.exam)
     if name is None:
         return held
-    whole = load_exam(store, name, exams.kind(kind).rubric)
-    if rows == "exam":
-        return replace(held, exam=whole)
-    if agreeing:
-        held = replace(held, agreement=agreements(store, name, reading, study, which or {}, rows))
-    if rows in AGREEING:
-        return replace(held, exam=whole)
-    _, groups = find_groups(name, store=store, reading=reading, **(which or {}))
-    if only is not None:
-        groups = [group for group in groups if only in (group.painter, group.spec)]
-    chosen = checked_on(on)
-    if across:
-        sides = [comparable(groups, protocol, chosen)] if groups else []
+    whole = load_exam(store, name, kind.rubric)
+    held = replace(held, exam=whole)
+    if layout.rows == "exam":
+        return held
+    if layout.agreeing:
+        held = replace(held, agreement=agreements(store, name, layout, choice))
+    if layout.rows in AGREEING:
+        return held
+    _, groups = find_groups(name, store=store, reading=choice.reading, **choice.which)
+    if layout.only is not None:
+        groups = [group for group in groups if layout.only in (group.painter, group.spec)]
+    on = checked_on(choice.on)
+    if layout.by_judge:
+        sides = [comparable(groups, kind.protocol, on)] if groups else []
     else:
-        sides = comparables(groups, protocol, chosen)
+        sides = comparables(groups, kind.protocol, on)
+    subsets = {None: None} | {part.subset: whole.subsets.get(part.subset, ()) for part in layout.columns if part.subset}
+    tags = sorted({part.tag for part in layout.columns if part.tag is not None})
     known_settings, own = settings.load(), []
     for side in sides:
         for group in sorted(side.everyone, key=lambda group: (group.painter, group.strategy, group.evaluator.name)):
             ids = {entry.question.id for entry in side.basis(group)}
             inside = group.select(ids) if ids else group
-            parts = {None: inside} | {name: inside.select(whole.subsets.get(name, frozenset())) for name in subsets}
             # Each part separately: the common questions are already chosen.
             numbers = {
-                part: standings(name, [some], protocol, cast(Reading, reading), tags, "all")[0]
-                for part, some in parts.items()
-                if rows == "painters"
-            }
+                part: standings(
+                    name, [inside if some is None else inside.select(some)], kind.protocol,
+                    cast(Reading, choice.reading), tags, "all",
+                )[0]
+                for part, some in subsets.items()
+                if layout.rows == "painters"
+            }  # fmt: skip
             own.append(PainterResult(group.name, group, facts_of(group.painter, group.spec, known_settings), numbers))
-    took = call_seconds(store, groups) if rows == "judges" else {}
-    return replace(held, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
+    took = call_seconds(store, groups) if layout.rows == "judges" else {}
+    return replace(held, rows=tuple(own), compared=tuple(sides), took=took)
 
 
 NOT_MODELS = ("folder", "control", "python")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -246,6 +246,30 @@ class Layout(StrictModel):
         if self.boards and (self.sections or self.rows != "painters"):
             raise ValueError("a board goes into a table of painters without sections")
         return self
+
+
+@dataclass(frozen=True)
+class TableChoice:
+    """The choice of what a table shows.
+
+    Attributes:
+        exam: The exam's name in the store; by default the exam of the layout's kind.
+        on: The questions a store's painters are compared on.
+        which: Filters of drawings and marks; see `limner.api.groups`.
+        section: The only section to show; by default all.
+        study: The only study whose people are used, with its weights.
+        full: Whether to show everything: the release's boards, intervals in all columns, all notes.
+    """
+
+    published: bool = True
+    intervals: bool = True
+    reading: str = "careful"
+    exam: str | None = None
+    on: str = "common"
+    which: Mapping[str, Any] = field(default_factory=dict)
+    section: str | None = None
+    study: str | None = None
+    full: bool = False
 
 
 FILE = "tables.toml"
