@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...core.redaction import DIRECTION, escape_controls
-from .model import INTERVALS, Cell, Column, RowBlock, Sheet, Table, TableRow, aside, interval, spans
+from .model import INTERVALS, Cell, Column, RowBlock, Sheet, Table, TableRow, interval, spans
 from .text import wrap
 
 PAGE = 345.0
@@ -339,7 +339,7 @@ def _named(lines: Sequence[str], row: TableRow | Column, size: TypeSize, room: f
     tex, widths = [escape(line).replace(HANG, r"\quad ") for line in lines], [size.width(line) for line in lines]
     tex[-1] += raised(row.notes)
     widths[-1] += SCRIPT.width("0" * len(row.notes))
-    if coverage := aside(row):
+    if coverage := row.covered:
         small, beside = _small(f"({coverage})"), widths[-1] + SCRIPT.width(f" ({coverage})")
         if beside <= max(room, *widths):
             tex[-1] += f" {small}"
