@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from ... import exams
@@ -31,18 +32,7 @@ MAX_INTERVAL_COLUMNS = 12
 """Tables with more columns than this are shown without intervals, to fit a page."""
 SITE, TABLES, FIGURES = "site", "tables", "figures"
 """The parts of the folder."""
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem }} img {{ max-width: 100% }}
-pre {{ white-space: pre-wrap }} @page {{ size: A4 landscape }}</style></head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
-"""
+PAGE = Path(__file__).parent / "page.html"
 
 
 def write_folder(checklist: Checklist, folder: Path) -> Path:
@@ -59,7 +49,8 @@ def write_folder(checklist: Checklist, folder: Path) -> Path:
     sections += [*_differences(checklist), *_missing(checklist)]
     path = folder / "index.html"
     title = escape(f"Reproduction of {checklist.cite.partition(' ')[0]}")
-    path.write_text(PAGE.format(title=title, body="\n".join(sections)), encoding="utf-8")
+    page = Template(PAGE.read_text(encoding="utf-8"))
+    path.write_text(page.substitute(title=title, body="\n".join(sections)), encoding="utf-8")
     return path
 
 
@@ -97,8 +88,7 @@ def state_of(item: ItemState) -> str:
 
 def _item(checklist: Checklist, item: ItemState, folder: Path, made: dict[tuple[Any, ...], str]) -> Iterator[str]:
     written = item.item
-    ablation = " (ablation)" if written.ablation else ""
-    yield f'<h2 id="{_slug(written.name)}">{escape(written.name + ablation)}</h2>'
+    yield f'<h2 id="{_slug(written.name)}">{escape(written.called)}</h2>'
     yield f"<p><strong>{escape(item.title)}.</strong> {escape(state_of(item))}. {escape(written.note)}</p>"
     if written.page is not None and checklist.there:
         yield f'<p><a href="{SITE}/index.html">{escape(written.page)}</a></p>'
@@ -149,8 +139,7 @@ def _figure(
 
 def _differences(checklist: Checklist) -> Iterator[str]:
     yield '<h2 id="differences">Differences from the paper</h2>'
-    listed = differences(checklist)
-    if not listed:
+    if not (listed := differences(checklist)):
         yield "<p>The store has no row of the paper yet.</p>" if not checklist.groups else "<p>None are known.</p>"
     else:
         yield "<p>The rows of the store, and how each differs from the paper's settings.</p><dl>"
@@ -197,8 +186,13 @@ def count(number: int | None) -> str:
 def checklist_tables(checklist: Checklist) -> list[Table]:
     """Return the tables of a checklist: the items, the steps to run, and the rows that cannot be run."""
     tables = [items_table(checklist)]
-    if checklist.runnable:
-        tables.append(steps_table(checklist))
+    if steps := checklist.runnable:
+        rows = []
+        for each in steps:
+            numbers = count(each.to_do), count(each.calls), money(each.dollars)
+            rows.append([each.step.row.name, each.judge or MISSING, *numbers])
+        heads, total = ["row", "judge", "steps", "calls", "price"], f"total: about {money(*checklist.dollars)}"
+        tables.append(simple_table("to run", heads, rows, [total], names=2))
     if lacking := [step for step in checklist.steps if step.step.cannot is not None]:
         rows = [[step.step.row.name, step.judge or MISSING, step.step.cannot or ""] for step in lacking]
         heads = ["row", "judge", "why"]
@@ -208,7 +202,11 @@ def checklist_tables(checklist: Checklist) -> list[Table]:
 
 def items_table(checklist: Checklist) -> Table:
     """Return a table with a row for every table and figure."""
-    rows = [_checklist_row(item) for item in checklist.items]
+    rows = []
+    for item in checklist.items:
+        cells = [MISSING] * (1 + len(STATES)) if item.cells is None else _cells(item.cells)
+        price = [count(item.calls), money(item.dollars)] if item.cells is not None and item.runnable else [MISSING] * 2
+        rows.append([item.item.called, *cells, *price])
     all_cells, (dollars, unknown) = checklist.cells, checklist.dollars
     rows.append(["total", *_cells(all_cells), count(checklist.calls), money(dollars) + (" +" if unknown else "")])
     heads = ["item", "cells", *STATES.values(), "calls", "price"]
@@ -225,36 +223,9 @@ def items_table(checklist: Checklist) -> Table:
     return simple_table(title, heads, rows, notes, rules=[len(rows) - 1])
 
 
-def _checklist_row(item: ItemState) -> list[str]:
-    name = item.item.name + (" (ablation)" if item.item.ablation else "")
-    if item.cells is None:
-        return [name, *[MISSING] * 8]
-    if not item.runnable:
-        return [name, *_cells(item.cells), MISSING, MISSING]
-    return [name, *_cells(item.cells), count(item.calls), money(item.dollars)]
-
-
 def _cells(cells: CellCount) -> list[str]:
     body = cells.to_json()
     return [f"{body[name]:,}" for name in ("paper", *STATES)]
-
-
-def steps_table(checklist: Checklist) -> Table:
-    """Return a table with a row for every step to run."""
-    rows = [
-        [
-            step.step.row.name,
-            step.judge or MISSING,
-            count(step.to_do),
-            count(step.calls),
-            money(step.dollars),
-        ]
-        for step in checklist.runnable
-    ]
-    dollars, unknown = checklist.dollars
-    notes = [f"total: about {money(dollars, unknown)}"]
-    heads = ["row", "judge", "steps", "calls", "price"]
-    return simple_table("to run", heads, rows, notes, names=2)
 
 
 def commands(checklist: Checklist) -> list[str]:
@@ -268,18 +239,15 @@ def differences(checklist: Checklist) -> dict[str, list[str]]:
     """Return the differences from the paper's settings, by row, for the rows in the store."""
     kind = exams.kind(checklist.asked.kind)
     questions = next((item.layout.paper.questions for item in checklist.items if item.layout), None)
-    listed: dict[str, list[str]] = {}
+    listed: dict[str, dict[str, None]] = {}
     for step in checklist.steps:
         for group in checklist.groups_of(step):
+            name = group.name + (f" · {group.evaluator.name}" if len(checklist.evaluators) > 1 else "")
+            name += "" if step.step.row.own else f" (the paper's {step.step.row.name})"
             differing = [*_replacements(checklist, step), *deviations(kind, group, checklist.reading, questions)]
             differing += [step.step.row.note] if step.step.row.note else []
-            name = group.name
-            name += f" · {group.evaluator.name}" if len(checklist.evaluators) > 1 else ""
-            paper = "" if step.step.row.own else f" (the paper's {step.step.row.name})"
-            listed.setdefault(name + paper, []).extend(
-                word for word in differing if word not in listed.get(name + paper, [])
-            )
-    return {name: differing for name, differing in listed.items() if differing}
+            listed.setdefault(name, {}).update(dict.fromkeys(differing))
+    return {name: list(differing) for name, differing in listed.items() if differing}
 
 
 def _replacements(checklist: Checklist, step: StepState) -> list[str]:
@@ -319,11 +287,8 @@ def find_browser() -> str | None:
     """Return a browser that can print: the one named in the environment, one on the path, or playwright's."""
     if named := os.environ.get(BROWSER):
         return shutil.which(named)
-    on_path = next((path for path in map(shutil.which, NAMES) if path), None)
-    return on_path or _playwright()
-
-
-def _playwright() -> str | None:
+    if on_path := next((path for path in map(shutil.which, NAMES) if path), None):
+        return on_path
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

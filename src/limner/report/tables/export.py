@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.data_rows import write_csv
+from ...core.errors import need_polars
 from ...core.images import inspect
 from ...core.protocol import Protocol
 from ...core.redaction import printable, without_secrets
@@ -88,6 +89,7 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _parquet(rows: Sequence[dict[str, Any]]) -> bytes:
+    need_polars("--format parquet")
     import polars
 
     buffer = io.BytesIO()
