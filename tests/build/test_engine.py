@@ -14,7 +14,7 @@ from limner.build.estimate import build_estimate
 from limner.build.open import change_build, new_build, open_build, with_models
 from limner.build.recipe import STEPS as REGISTERED
 from limner.build.records import add_review, load_build, load_rows
-from limner.build.review_files import review_standings, warnings_of
+from limner.build.review_files import review_items
 from limner.build.reviews import Review, state_id
 from limner.core import settings as core_settings
 from limner.core.asks import Contract, Text, Unreadable
@@ -244,8 +244,7 @@ def test_step_that_would_drop_reviewed_items_leaves_them_to_reviewers(
     assert items["n0"].body["kept_by_review"] == ["even: odd: 0 is"]
     assert (items["n0"].body["word"], items["n0"].body["half"]) == ("w0", 0)
     assert (counts[1].kept, counts[1].kept_by_review, counts[1].dropped) == (4, 1, {"odd": 2})
-    item, standing = review_standings(builder)["n0"]
-    assert warnings_of(item, standing) == ["an earlier step would now drop it: even: odd: 0 is"]
+    assert review_items(builder)["n0"].warnings == ["an earlier step would now drop it: even: odd: 0 is"]
     for who in ("anna", "bert"):
         add_review(store, Review("b", "n0", who, "reject"))
     again(store).run(Spending())

@@ -123,14 +123,13 @@ def _checked(recipe: BuildRecipe, roles: Mapping[str, str]) -> dict[str, str]:
 
 def _absolute(recipe: BuildRecipe, chosen: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Make the paths in settings absolute, so that later runs work from any folder."""
-    absolute: dict[str, dict[str, Any]] = {}
-    for place in recipe.places:
-        for name, given in chosen.get(place.name, {}).items():
-            value = getattr(place.settings, name, None)
-            paths = (
-                [str(path.resolve()) for path in value if isinstance(path, Path)] if isinstance(value, tuple) else []
-            )
-            setting = str(value.resolve()) if isinstance(value, Path) else paths or given
-            absolute.setdefault(place.name, {})[name] = setting
-    switched = {step: dict(given) for step, given in chosen.items() if step not in absolute}
-    return absolute | switched
+    places = {place.name: place.settings for place in recipe.places}
+
+    def absolute(step: str, name: str, given: Any) -> Any:
+        value = getattr(places.get(step), name, None)
+        if isinstance(value, Path):
+            return str(value.resolve())
+        paths = [str(path.resolve()) for path in value if isinstance(path, Path)] if isinstance(value, tuple) else []
+        return paths or given
+
+    return {step: {name: absolute(step, name, given) for name, given in own.items()} for step, own in chosen.items()}

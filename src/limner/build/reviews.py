@@ -71,7 +71,6 @@ class ReviewStanding:
         stale: Reviews of a state that is not known.
         changed: The fields that an earlier step has changed since the item was judged; what was judged still counts,
             until reviewers choose the new state, `arrived`.
-        step: The review, by its name in the recipe.
     """
 
     verdict: Verdict
@@ -81,7 +80,6 @@ class ReviewStanding:
     stale: tuple[Review, ...] = ()
     changed: tuple[str, ...] = ()
     arrived: str = ""
-    step: str = "review"
 
 
 def apply_review(body: Mapping[str, Any], review: Review) -> dict[str, Any]:
