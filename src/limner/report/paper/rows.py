@@ -17,8 +17,7 @@ from ...scoring.deviations import of_drawings, of_marks, of_number
 from ...scoring.standings import costs
 from ...store.markings import Marking
 from ..tables.model import MISSING, Cell, Column, RowBlock, TableRow, interval_cell, score_cell
-from .agreements import Agreements, agreement_rows
-from .holdings import Holdings, PainterResult, shown
+from .holdings import Agreements, Holdings, PainterResult, agreement_rows, shown
 from .schema import AGREEING, COUNTED, Board, ColumnSpec, Layout, RowGroup, Section
 
 DIRECT = "direct"

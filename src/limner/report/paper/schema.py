@@ -38,7 +38,7 @@ class Figure(StrictModel):
         drawn: A setting with which the painter drew.
         mean: The quantity whose mean over the row's drawings or markings is shown.
         measure: A statistic of the stored exam; see `limner.report.paper.rows`.
-        agreement: A measure of the evaluator's agreement with people; see `limner.report.paper.agreements`.
+        agreement: A measure of the evaluator's agreement with people; see `limner.report.paper.holdings`.
         rated: The scales or metrics whose mean for the painter is shown; the first one with ratings is used.
         place: Whether to show the painter's rank by the mean of `rated`, the lowest first, instead of the mean.
         where: The tags of the questions over which a measure is computed.
