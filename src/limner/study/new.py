@@ -15,8 +15,9 @@ from ..core.marks import values
 from ..core.redaction import new_token, token_hash
 from ..exams import Kind, kind, stored_name
 from ..scoring.entries import load_groups
+from ..scoring.numbers import criteria_of
 from ..store import Store
-from ..store.records import Drawing, evaluator_kinds, kind_of, load_drawings, load_questions
+from ..store.records import Drawing, kind_of, load_drawings, load_questions
 from .design import SampleDesign, StudyDesign, find_design
 from .records import (
     OPEN,
@@ -368,31 +369,19 @@ def disagreements(store: Store, exam: str) -> dict[str, float]:
 
     Differences are shares of the best value, from 0 to 1. Drawings with fewer than two judges are left out.
     """
-    kinds = evaluator_kinds(store)
     marks: dict[str, dict[str, dict[str, float]]] = {}
-    tops: dict[str, dict[str, int]] = {}
     protocol = kind(kind_of(store, exam)).protocol
     for group in load_groups(store, exam):
-        if kinds.get(group.evaluator.id) != "judge":
-            continue
-        for entry in group.scored:
+        for entry in group.scored if group.evaluator.kind == "judge" else ():
             if entry.marking is None or entry.marking.repeat:
                 continue
-            top_values = tops.setdefault(
-                entry.question.hash,
-                {first_marks.id: first_marks.top for first_marks in protocol.criteria(entry.question)},
-            )
-            decided = {name: value for name, value in values(entry.marks).items() if name in top_values}
-            marks.setdefault(entry.drawing.id, {})[group.evaluator.id] = {
-                name: value / top_values[name] for name, value in decided.items()
-            }
+            tops = {criterion.id: criterion.top for criterion in criteria_of(entry.question, protocol)}
+            given = {name: value / tops[name] for name, value in values(entry.marks).items() if name in tops}
+            marks.setdefault(entry.drawing.id, {})[group.evaluator.id] = given
     spread = {}
     for drawing, judges in marks.items():
-        gaps = [
-            abs(first_marks[name] - second_marks[name])
-            for first_marks, second_marks in combinations(judges.values(), 2)
-            for name in first_marks.keys() & second_marks.keys()
-        ]
+        pairs = combinations(judges.values(), 2)
+        gaps = [abs(first[name] - second[name]) for first, second in pairs for name in first.keys() & second.keys()]
         if gaps:
             spread[drawing] = sum(gaps) / len(gaps)
     return spread
