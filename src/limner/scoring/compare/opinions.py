@@ -18,6 +18,8 @@ from ..stats.resample import Plain
 N = TypeVar("N", int, float)
 PEOPLE_PREFIX = "people/"
 """The prefix of the name under which a study's people are combined."""
+RATED = " (rated)"
+"""The ending of the name of a scale, if the exam has a score of the same name."""
 ANYONE = "person/*"
 """The name for each of a study's people, as opposed to all combined."""
 DrawingParts = Mapping[str, tuple[float, float]]
@@ -114,7 +116,7 @@ def drawings_seen(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[str,
 
 def rated_scale(scale: str, protocol: Protocol[Any]) -> str:
     """Return the name of a scale among the scores, marked as rated if the exam has a score of the same name."""
-    return f"{scale} (rated)" if scale in {score.name for score in protocol.scored} else scale
+    return scale + RATED if scale in {score.name for score in protocol.scored} else scale
 
 
 def opinion_of(
