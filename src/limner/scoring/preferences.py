@@ -19,7 +19,7 @@ from ..store.markings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups
 from ..store.store import using_store
 from .groups import stored_exam
-from .stats.resample import MIN_CLUSTERS, Floats, Interval, Plain, bootstrap, student
+from .stats.resample import MIN_CLUSTERS, Floats, Interval, Plain, bootstrap, student, student_p
 
 PERSON = "person"
 PEOPLE = "people"
@@ -376,7 +376,8 @@ def strengths(choices: Sequence[WeightedChoice]) -> Strengths:
     order, p = blank, None
     if ordered:
         order = _interval(float(theta[-1]), float(spread[-1, -1]), n)
-        p = _two_sided(float(theta[-1]), float(spread[-1, -1]), n)
+        if n >= MIN_CLUSTERS and spread[-1, -1] > 0:
+            p = student_p(float(theta[-1] / np.sqrt(spread[-1, -1])), n)
     ties = blank
     if tied:
         log = _interval(float(theta[free]), float(spread[free, free]), n)
@@ -495,11 +496,3 @@ def _interval(value: float, variance: float, n: int) -> Interval:
         return Interval(value, None, None, n)
     half = student(n) * float(np.sqrt(max(variance, 0.0)))
     return Interval(value, value - half, value + half, n)
-
-
-def _two_sided(value: float, variance: float, n: int) -> float | None:
-    if n < MIN_CLUSTERS or variance <= 0:
-        return None
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(n - 1, -abs(value) / np.sqrt(variance)))
