@@ -242,12 +242,9 @@ def _made(exam: str, evaluator: str, scale: str, study: str | None, asked: _Aske
     return Preferences(
         exam, evaluator, scale, study, len(asked.raters), len({choice.cluster for choice in choices}), len(choices),
         asked.skipped, tuple(rows), tuple(_pairs(choices, [row.painter for row in rows])), _shown_first(choices),
-        model.order, model.order_p, model.ties, len({choice.weight for choice in choices}) > 1, _why(model),
+        model.order, model.order_p, model.ties, len({choice.weight for choice in choices}) > 1,
+        model.reason and f"no strengths: {model.reason}",
     )  # fmt: skip
-
-
-def _why(model: Strengths) -> str | None:
-    return None if model.reason is None else f"no strengths: {model.reason}"
 
 
 def _end(choice: WeightedChoice, name: str) -> str:
