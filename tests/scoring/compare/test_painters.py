@@ -227,6 +227,12 @@ def test_binary_scores_have_wilson_interval(store: Store) -> None:
     (one, _) = compared(desk, score="strict").places
     assert one.score.low == 0.0
     assert one.score.high == pytest.approx(22.81, abs=0.01)
+    assert one.wilson is not None
+    assert one.wilson.n == 13
+    assert (one.wilson.high or 0) == pytest.approx(0.2281, abs=1e-4)
+    assert compared(desk, score="relaxed").places[0].wilson is not None
+    fill(desk, skills={"one": 0.5, "two": 0.5})
+    assert compared(desk, score="relaxed").places[0].wilson is None
 
 
 def test_seeds_repeats_and_ways_of_asking_are_separated(store: Store) -> None:

@@ -29,6 +29,7 @@ from ..stats import (
     rank_agreement,
     rank_intervals,
     spearman_spread,
+    wilson,
 )
 from ..stats.resample import Floats
 from .results import ONE_PAINTER, Comparison, Pair, Place, make_pair, with_corrected_p, with_verdicts
@@ -200,6 +201,7 @@ def _place(side: Comparable, at: int, standing: Standing, score: Score, ranks: M
         score=score_interval,
         rank=ranks.get(name),
         bounds={"low": ends[0], "high": ends[1]} if ends else None,
+        wilson=_wilson(side, at, score),
         reason=_no_value_reason(side, score) if score_interval.value is None else None,
     )
 
@@ -220,6 +222,16 @@ def _uncompared_place(standing: Standing, score: Score) -> Place:
         bounds=None,
         reason="a control that has only part of the questions" if standing.n else "no score",
     )
+
+
+def _wilson(side: Comparable, at: int, score: Score) -> Interval | None:
+    """Return the share of full scores with its Wilson interval, if every question scores all or nothing."""
+    if score.name == MET.name or score.name not in side.parts[at]:
+        return None
+    tops, bottoms = (each[side.parts[at][score.name][1] > 0] for each in side.parts[at][score.name])
+    shares = tops / bottoms / score.top
+    plain = np.allclose(bottoms, 1) and bool(np.all(np.isclose(shares, 0) | np.isclose(shares, 1)))
+    return wilson(round(float(shares.sum())), len(shares)) if plain and len(shares) else None
 
 
 def _no_value_reason(side: Comparable, score: Score) -> str:

@@ -28,6 +28,7 @@ class Place(Plain):
         coverage: The share of questions of the exam or selection that have a score.
         pessimistic: The score over all these questions, with everything missing counted as zero.
         bounds: The lowest and highest possible score on the common questions if the judge abstained.
+        wilson: The Wilson interval as a share of the best value, if every question scores all or nothing.
         reason: Why there is no score.
     """
 
@@ -42,6 +43,7 @@ class Place(Plain):
     failures: Mapping[str, int]
     pessimistic: float | None
     bounds: Mapping[str, float] | None
+    wilson: Interval | None = None
     reason: str | None = None
 
 
