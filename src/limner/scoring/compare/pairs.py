@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
@@ -19,12 +19,10 @@ from ...store import DEFAULT
 from ...store.store import using_store
 from .. import MET, Comparable, Group, Standing, comparable, comparables, standings_of
 from ..groups import checked_on, find_groups
-from ..numbers import MetTable, RowParts, gather_parts, make_derive, met_parts_of_shares, tops, values_of
+from ..numbers import make_derive
 from ..stats import (
     Interval,
-    Parts,
     RankInterval,
-    difference_interval,
     paired,
     rank_agreement,
     rank_intervals,
@@ -238,70 +236,6 @@ def _no_value_reason(side: Comparable, score: Score) -> str:
     if not side.questions:
         return "no question in common with the others"
     return f"{score.name} is unknown: the judge abstained, or something it is computed from is missing"
-
-
-@dataclass(frozen=True)
-class MarkedSide:
-    """One of two sides to compare in `differences`: its markings.
-
-    Attributes:
-        rows: What each marking adds to the numbers.
-        met: For each marking, how far each criterion is met.
-        abstained: Whether any mark is an abstention; a score that is known for only some rows then does not count.
-    """
-
-    rows: tuple[RowParts, ...]
-    met: MetTable
-    abstained: bool = False
-
-    def on(self, places: frozenset[tuple[str, str]]) -> MarkedSide:
-        """Return the side restricted to these questions, each given with its cluster."""
-        rows = tuple(row for row in self.rows if (row.question, row.cluster) in places)
-        met = {key: shares for key, shares in self.met.items() if (key[1], key[0]) in places}
-        return MarkedSide(rows, met, self.abstained)
-
-    @property
-    def places(self) -> frozenset[tuple[str, str]]:
-        """The questions of the side, each with its cluster."""
-        return frozenset((row.question, row.cluster) for row in self.rows)
-
-    @property
-    def parts(self) -> Parts:
-        """The numerators and denominators of its numbers."""
-        parts, settled = gather_parts(self.rows)
-        if self.abstained:
-            return {name: part for name, part in parts.items() if settled[name] == len(self.rows)}
-        return parts
-
-
-@dataclass(frozen=True)
-class Gap:
-    """One number of two sides on their common questions, and the first minus the second with its interval."""
-
-    one: float
-    other: float
-    difference: Interval
-
-
-def differences(one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], names: Iterable[str]) -> dict[str, Gap]:
-    """Return the numbers that both sides have, and their differences, on the common questions.
-
-    Intervals are computed as for pairs of painters; see `limner.scoring.stats.paired`. `MET` is over the criteria that
-    both sides decided.
-    """
-    common = one.places & other.places
-    first, second = one.on(common), other.on(common)
-    met = met_parts_of_shares([first.met, second.met], {cluster for _, cluster in common})
-    sides = [{**side.parts, **more} for side, more in zip((first, second), met, strict=True)]
-    values = [values_of(parts, protocol) for parts in sides]
-    best, derive = tops(protocol), make_derive(protocol)
-    return {
-        name: Gap(
-            values[0][name], values[1][name], difference_interval(sides[0], sides[1], name, derive, top=best.get(name))
-        )
-        for name in (*names, MET.name)
-        if name in values[0] and name in values[1]
-    }
 
 
 @dataclass(frozen=True)
