@@ -43,29 +43,12 @@ class Measuring:
     """The evidence to measure, and its backends.
 
     Attributes:
+        words: The words for backends, by evidence; see `limner.evidence.probe`. ``none`` turns a measurement off.
         probes: The evidence to measure, regardless of the exam; by default, what the exam needs or a word names.
-        ocr: The word for the backend that reads text; see `limner.evidence.probe`.
-        regions: The word for the backend that counts regions, or ``none``.
-        aesthetics: The word for the backend that rates aesthetics.
-        others: Words for the backends of other evidence.
     """
 
+    words: Mapping[str, str] = field(default_factory=dict)
     probes: tuple[str, ...] = ()
-    ocr: str | None = None
-    regions: str | None = None
-    aesthetics: str | None = None
-    others: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def words(self) -> dict[str, str]:
-        """The given words by evidence."""
-        given = {name: getattr(self, name) for name in EVIDENCE} | dict(self.others)
-        return {name: word for name, word in given.items() if word is not None}
-
-    @property
-    def named(self) -> frozenset[str]:
-        """The evidence for which a word was given."""
-        return frozenset(self.words)
 
 
 def open_probes(
@@ -79,7 +62,7 @@ def open_probes(
     names = evidence_names()
     usual = {name: getattr(settings.evidence, name) for name in EVIDENCE}
     given = {name: measuring.words.get(name) or usual.get(name) for name in names}
-    wanted = set(measuring.probes) or {*needs, *measuring.named, *(name for name in uses if given.get(name))}
+    wanted = set(measuring.probes) or {*needs, *measuring.words, *(name for name in uses if given.get(name))}
     if AESTHETICS in wanted and given[AESTHETICS] is None:
         raise UsageError("aesthetics: choose a backend, such as --aesthetics unipercept:PYTHON")
     wanted -= {name for name in wanted if given.get(name) == NONE}

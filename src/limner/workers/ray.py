@@ -21,7 +21,7 @@ from typing import Any
 from ..core.errors import UsageError
 from ..core.redaction import redact
 from .pool import close_pools
-from .process import Room, standing_on
+from .process import Hosts, Room, standing_on
 from .ray_actor import LOOK_S, ActorHost, ActorRoom, differences, last_words, lost_as_such, parted, this_limner
 from .recipe import Recipe, WorkerLost, WorkerUnfit
 
@@ -146,7 +146,7 @@ STARTS = 5
 """Actors lost in a row while starting, after which no further one is tried."""
 
 
-class RayCluster:
+class RayCluster(Hosts):
     """A Ray cluster that this process belongs to.
 
     Args:
