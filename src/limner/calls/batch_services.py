@@ -214,7 +214,7 @@ class OpenAIBatches(BatchService):
             if not (file := batch.reported.get(name)):
                 continue
             url = self._provider.address(f"/files/{quote(str(file), safe='')}/content")
-            async for line in fetched_lines(url, self._headers(), most=most):
+            async for line in fetched_lines(url, self._headers(), most):
                 if (reply := _openai_reply(line)) is not None:
                     yield reply
 
@@ -338,7 +338,7 @@ class GeminiBatches(BatchService):
                 yield reply
         if file := output.get("responsesFile"):
             url = join_path(self._beside("/download", f"/{quote(str(file))}:download"), "?alt=media")
-            async for row in fetched_lines(url, self._headers(), most=most):
+            async for row in fetched_lines(url, self._headers(), most):
                 if (reply := _gemini_reply(row.get("key"), row)) is not None:
                     yield reply
 

@@ -309,13 +309,9 @@ class BatchCalls(Calls):
             account.count(paid.cost, paid.doubt is not None)
         return super()._stored_outcome(request, settled)
 
-    def _room_for(self, call: QueuedCall) -> bool:
-        """Return whether the command's own budget has room for a call now."""
-        return self.budget.fits(call.row.bound)
-
     async def take(self, call: QueuedCall, batch: str, kept: dict[str, Any]) -> Claim:
         """Claim a call for the batch and reserve its bound; return `Short` if the budget has no room for it."""
-        if not self._room_for(call):
+        if not self.budget.fits(call.row.bound):
             return Short()
         bound, purse = call.row.bound, self.budget.purse
         reservation = Reservation(purse, bound) if purse is not None and bound else None

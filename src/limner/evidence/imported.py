@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import sqlalchemy as sa
-
 from ..calls import setup_id
 from ..core.data_rows import Problems, csv_rows, shorten
 from ..core.evidence import AESTHETICS, REGIONS, TABLE_PREFIX
@@ -35,13 +33,8 @@ class ImportedValues:
 
     def save(self, store: Store) -> Future[None]:
         """Store the values; the future ends with the commit."""
-        rows = [evidence_row(subject, self.evidence, self.backend, value) for subject, value in self.values.items()]
-
-        def write(connection: sa.Connection) -> None:
-            for row in rows:
-                store.upsert(connection, table, row)
-
-        return store.submit(write)
+        rows = (evidence_row(subject, self.evidence, self.backend, value) for subject, value in self.values.items())
+        return store.save(table, *rows)
 
 
 def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str | None = None) -> ImportedValues:

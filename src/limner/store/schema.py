@@ -66,24 +66,32 @@ def _optional(type: Any, *names: str) -> list[Column[Any]]:
 
 
 metadata = MetaData()
-meta = Table(
+
+
+def _table(name: str, *parts: Any) -> Table:
+    return Table(name, metadata, *parts)
+
+
+def _record(name: str, *parts: Any) -> Table:
+    """Return a table whose rows also have the time when they were made, and a seal."""
+    return _table(name, *parts, Column("created", Float, nullable=False), _seal())
+
+
+meta = _table(
     "meta",
-    metadata,
     Column("key", String(40), primary_key=True),
     Column("value", Text, nullable=False),
 )
 # `files` are the definition and prompts of an exam of the user's own, as it was run last.
-exams = Table(
+exams = _table(
     "exams",
-    metadata,
     Column("name", String(200), primary_key=True),
     Column("kind", String(200), nullable=False),
     Column("files", JSON),
     Column("created", Float, nullable=False),
 )
-questions = Table(
+questions = _table(
     "questions",
-    metadata,
     Column("hash", String(64), primary_key=True),
     Column("exam", ForeignKey("exams.name"), primary_key=True),
     Column("id", Text, nullable=False),
@@ -94,9 +102,8 @@ questions = Table(
     Index("questions_by_id", "exam", "id"),
 )
 # A drawing is a slot (question, painter, strategy, options, seed) with its current contents.
-drawings = Table(
+drawings = _record(
     "drawings",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("exam", ForeignKey("exams.name"), nullable=False),
     *_required(Text, "question_id", "painter", "spec", "strategy"),
@@ -110,23 +117,19 @@ drawings = Table(
     Column("notes", JSON),
     Column("fault", String(40)),
     Column("cost", Float),
-    Column("created", Float, nullable=False),
-    _seal(),
     Index("drawings_by_painter", "exam", "painter"),
 )
 # The way a judge was asked: arguments, variant, options and template hash. `kind` is the kind of evaluator.
-setups = Table(
+setups = _table(
     "setups",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("judge", Text, nullable=False),
     Column("kind", String(20), nullable=False),
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
 )
-markings = Table(
+markings = _record(
     "markings",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("drawing", ForeignKey("drawings.id"), nullable=False),
     Column("question_hash", String(64), nullable=False),
@@ -139,15 +142,12 @@ markings = Table(
     Column("fault", String(40)),
     Column("detail", Text),
     *_optional(Float, "cost", "seconds"),
-    Column("created", Float, nullable=False),
-    _seal(),
     Index("markings_by_drawing", "drawing"),
     Index("markings_by_setup", "setup"),
 )
 # A cache of the marks that a reading takes from a marking; `reader` and `made` show whether they are still valid.
-read_marks = Table(
+read_marks = _table(
     "read_marks",
-    metadata,
     Column("marking", String(64), primary_key=True),
     Column("reading", String(20), primary_key=True),
     Column("reader", String(64), nullable=False),
@@ -155,19 +155,15 @@ read_marks = Table(
     Column("marks", Text, nullable=False),
 )
 # Measurements; `subject` is the hash of an image or, for imported values, the id of a drawing.
-evidence = Table(
+evidence = _record(
     "evidence",
-    metadata,
     Column("subject", String(64), primary_key=True),
     Column("name", String(40), primary_key=True),
     Column("backend", String(200), primary_key=True),
     Column("value", JSON, nullable=False),
-    Column("created", Float, nullable=False),
-    _seal(),
 )
-calls = Table(
+calls = _table(
     "calls",
-    metadata,
     Column("key", String(64), primary_key=True),
     *_required(String(20), "kind", "status"),
     Column("target", Text, nullable=False),
@@ -188,9 +184,8 @@ calls = Table(
 )
 # Calls submitted to a service together. `id` is the tag for finding the batch in the service's list; the submitting
 # process is recorded only until the service has accepted the batch.
-batches = Table(
+batches = _table(
     "batches",
-    metadata,
     Column("id", String(32), primary_key=True),
     *_required(Text, "service", "endpoint", "model"),
     Column("status", String(20), nullable=False),
@@ -201,9 +196,8 @@ batches = Table(
     *_required(Float, "created", "updated"),
     Index("batches_by_status", "status"),
 )
-attempts = Table(
+attempts = _table(
     "attempts",
-    metadata,
     Column("call", ForeignKey("calls.key"), primary_key=True),
     Column("n", Integer, primary_key=True),
     *_required(Float, "started", "seconds"),
@@ -216,16 +210,14 @@ attempts = Table(
     _seal(),
 )
 # Budgets in dollars that processes share. `spent` and `reserved` are sums over the reservations of a purse.
-purses = Table(
+purses = _table(
     "purses",
-    metadata,
     Column("name", String(200), primary_key=True),
     *_required(Float, "budget", "spent", "reserved", "created", "updated"),
 )
 # Money reserved in a purse by one attempt of a process; `counted` is the actual cost, null while in flight.
-reservations = Table(
+reservations = _table(
     "reservations",
-    metadata,
     Column("call", ForeignKey("calls.key"), primary_key=True),
     Column("n", Integer, primary_key=True),
     Column("purse", ForeignKey("purses.name"), nullable=False),
@@ -237,20 +229,17 @@ reservations = Table(
     Index("reservations_by_purse", "purse", "counted"),
 )
 # Human studies of a sample of drawings; `body` is the design, with everything that determines the sample.
-studies = Table(
+studies = _record(
     "studies",
-    metadata,
     Column("name", String(200), primary_key=True),
     Column("exam", ForeignKey("exams.name"), nullable=False),
     Column("status", String(20), nullable=False),
     Column("body", JSON, nullable=False),
-    *_required(Float, "created", "updated"),
-    _seal(),
+    Column("updated", Float, nullable=False),
 )
 # Items shown to raters: drawings of one question, and the probability of their being sampled.
-study_items = Table(
+study_items = _table(
     "study_items",
-    metadata,
     Column("study", ForeignKey("studies.name"), primary_key=True),
     Column("n", Integer, primary_key=True),
     Column("kind", String(20), nullable=False),
@@ -260,23 +249,20 @@ study_items = Table(
     _seal(),
 )
 # Raters invited to a study; only the hash of the token in their link is stored.
-study_raters = Table(
+study_raters = _record(
     "study_raters",
-    metadata,
     Column("study", ForeignKey("studies.name"), primary_key=True),
     Column("rater", String(200), primary_key=True),
     Column("token", String(64), nullable=False),
     Column("setup", ForeignKey("setups.id"), nullable=False),
     Column("body", JSON, nullable=False),
-    *_required(Float, "created", "updated"),
-    _seal(),
+    Column("updated", Float, nullable=False),
     Index("study_raters_by_token", "token"),
 )
 # Answers to the fields of a study's form, from which markings, ratings and comparisons are made.
 # `at` is the server's time: the latest answer counts. A null value means that the answer was withdrawn.
-study_answers = Table(
+study_answers = _table(
     "study_answers",
-    metadata,
     Column("study", String(200), primary_key=True),
     Column("rater", String(200), primary_key=True),
     Column("item", Integer, primary_key=True),
@@ -289,9 +275,8 @@ study_answers = Table(
     ForeignKeyConstraint(["study", "rater"], ["study_raters.study", "study_raters.rater"]),
 )
 # Ratings of a drawing beyond the exam's criteria: an overall rating, a scale, a rank, or the value of a metric.
-ratings = Table(
+ratings = _record(
     "ratings",
-    metadata,
     Column("id", String(64), primary_key=True),
     *_optional(Text, "study", "reason"),
     Column("setup", ForeignKey("setups.id"), nullable=False),
@@ -299,15 +284,12 @@ ratings = Table(
     Column("scale", String(200), nullable=False),
     Column("repeat", Integer, nullable=False),
     *_optional(Float, "value", "seconds"),
-    Column("created", Float, nullable=False),
-    _seal(),
     Index("ratings_by_drawing", "drawing"),
     Index("ratings_by_setup", "setup"),
 )
 # Choices between two drawings of one question; `choice` is first, second or tie, or null if it was skipped.
-comparisons = Table(
+comparisons = _record(
     "comparisons",
-    metadata,
     Column("id", String(64), primary_key=True),
     *_optional(Text, "study", "reason"),
     Column("setup", ForeignKey("setups.id"), nullable=False),
@@ -319,51 +301,41 @@ comparisons = Table(
     *_optional(String(10), "shown_first", "choice"),
     Column("repeat", Integer, nullable=False),
     Column("seconds", Float),
-    Column("created", Float, nullable=False),
-    _seal(),
     Index("comparisons_by_exam", "exam"),
     Index("comparisons_by_setup", "setup"),
 )
 # Metrics over all drawings of a painter, such as FID; `body` says how the value was computed.
-metrics = Table(
+metrics = _record(
     "metrics",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("setup", ForeignKey("setups.id"), nullable=False),
     Column("exam", ForeignKey("exams.name"), nullable=False),
     Column("painter", Text, nullable=False),
     Column("strategy", Text),
     *_optional(Integer, "seed", "n"),
-    *_required(Float, "value", "created"),
+    Column("value", Float, nullable=False),
     Column("body", JSON, nullable=False),
-    _seal(),
     Index("metrics_by_exam", "exam"),
 )
 # Certificates: faults of known effect that a judge detected and missed.
-certificates = Table(
+certificates = _record(
     "certificates",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("setup", ForeignKey("setups.id"), nullable=False),
     Column("exam", ForeignKey("exams.name"), nullable=False),
     Column("body", JSON, nullable=False),
-    Column("created", Float, nullable=False),
-    _seal(),
     Index("certificates_by_setup", "setup"),
 )
 # Builds of exams, and the result of each recipe step for each item.
-builds = Table(
+builds = _record(
     "builds",
-    metadata,
     Column("name", String(200), primary_key=True),
     Column("recipe", String(200), nullable=False),
     Column("body", JSON, nullable=False),
-    *_required(Float, "created", "updated"),
-    _seal(),
+    Column("updated", Float, nullable=False),
 )
-build_items = Table(
+build_items = _record(
     "build_items",
-    metadata,
     Column("build", ForeignKey("builds.name"), primary_key=True),
     Column("step", String(200), primary_key=True),
     Column("item", String(200), primary_key=True),
@@ -372,13 +344,10 @@ build_items = Table(
     Column("reason", Text),
     Column("body", JSON),
     Column("cost", Float),
-    Column("created", Float, nullable=False),
-    _seal(),
 )
 # All changes by reviewers, each with the state of the item to which it applies; nothing is overwritten.
-build_reviews = Table(
+build_reviews = _record(
     "build_reviews",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("build", ForeignKey("builds.name"), nullable=False),
     *_required(String(200), "item", "reviewer"),
@@ -387,10 +356,8 @@ build_reviews = Table(
     Column("base", String(64)),
     Column("body", JSON),
     Column("comment", Text),
-    Column("created", Float, nullable=False),
     # The state that was judged, so that a later change of the item does not undo the review.
     Column("state", JSON),
-    _seal(),
     Index("build_reviews_by_item", "build", "item"),
 )
 LOCK = int.from_bytes(b"limner")

@@ -14,11 +14,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.redaction import redact
 from .child import BadFrame, packed, read
 from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit, environment
+
+if TYPE_CHECKING:
+    from .ray_actor import ActorWorker
 
 CHILD = Path(__file__).with_name("child.py")
 DEATH_S = 5.0
@@ -264,31 +267,8 @@ def end_all() -> None:
 os.register_at_fork(after_in_child=_living.clear)
 
 
-class Worker(Protocol):
-    """The interface that a pool uses; `limner.workers.process.Process` is one."""
-
-    @property
-    def alive(self) -> bool:
-        """Whether it can be asked again."""
-        ...
-
-    def load(self) -> None:
-        """Wait until it is ready."""
-        ...
-
-    def ask(
-        self, given: Mapping[str, Any], bodies: Sequence[bytes], seconds: float, items: Sequence[Any] | None = None
-    ) -> Iterator[tuple[int | None, JobResult | JobFailure]]:
-        """Give it one job."""
-        ...
-
-    def kill(self) -> None:
-        """End it at once."""
-        ...
-
-    def stop(self) -> None:
-        """End it and release everything held for it."""
-        ...
+Worker: TypeAlias = "Process | ActorWorker"
+"""A worker as a pool uses it: a child process here, or one in an actor of a cluster."""
 
 
 class Room:

@@ -130,17 +130,10 @@ def counter(word: str, options: dict[str, Any]) -> Callable[..., dict[str, Any]]
     return count
 
 
-class KeyRegions:
+class KeyRegions(Probe):
     """The probe that looks a picture up in the answer keys of the bundled samples; a blank sheet has no regions."""
 
     evidence, name = REGIONS, "key"
-
-    def check(self) -> None:
-        """Do nothing, as the keys are part of the installation."""
-
-    def unpriced(self) -> str | None:
-        """Return None, as it costs nothing."""
-        return None
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """See `limner.evidence.probe.Probe`."""
