@@ -31,9 +31,9 @@ from benchmarks.material import diagram
 from benchmarks.table import CannotRun, Cell, Clock, Table, told
 from limner.calls import Calls
 from limner.core.images import encode_png
+from limner.evidence.backends import RegionsProbe
 from limner.evidence.metrics import open_metric
 from limner.evidence.probe import Finding, LocalProbe
-from limner.evidence.regions import RegionsProbe
 from limner.store import Store
 from limner.store.schema import attempts, calls
 from limner.workers import Pool, Recipe

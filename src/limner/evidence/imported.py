@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -57,7 +58,7 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
         try:
             if column not in row:
                 raise ValueError(f"no {column}; the columns are id,painter,{column} or image,{column}")
-            value, drawing = _parse_value(evidence, row[column]), finder.find(row)
+            value, drawing = _parse_value(evidence, row[column]), finder.find(row)[0]
         except ValueError as error:
             problems.add(str(error), path, line, shorten(row.get("id") or "") or None)
             continue
@@ -157,7 +158,7 @@ def read_metrics(path: Path, exam: str, drawings: Iterable[Drawing], name: str |
             setup, body = metric_setup(metric, source=source)
             numbers: list[Rating | PainterMetric]
             if row.get("id"):
-                numbers = [Rating(drawing.id, setup, metric, value) for drawing in finder.find_all(row)]
+                numbers = [Rating(drawing.id, setup, metric, value) for drawing in finder.find(row)]
             else:
                 slot = _painter_slot(row, drawings)
                 numbers = [PainterMetric(exam, slot[0], setup, value, *slot[1:], body={"source": source})]
@@ -201,13 +202,10 @@ def _painter_slot(row: Mapping[str, str], drawings: list[Drawing]) -> tuple[str,
 
 
 def _parse_number(word: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ValueError(f"value: {word!r} is not a number; leave out rows without one")
-    return value
+    with suppress(ValueError):
+        if math.isfinite(value := float(word)):
+            return value
+    raise ValueError(f"value: {word!r} is not a number; leave out rows without one")
 
 
 BY_IMAGE = ("id", "painter", "seed", "image")
@@ -240,15 +238,7 @@ class DrawingFinder:
         """Return every drawing that matches all columns of the row; an empty column matches all drawings."""
         return self._fitting(row)[0]
 
-    def find(self, row: Mapping[str, Any]) -> Drawing:
-        """Return the drawing that matches the row; if several with one image do, the first.
-
-        Raises:
-            ValueError: No drawing matches, or several with different images do.
-        """
-        return self.find_all(row)[0]
-
-    def find_all(self, row: Mapping[str, Any]) -> list[Drawing]:
+    def find(self, row: Mapping[str, Any]) -> list[Drawing]:
         """Return all drawings that match the row; they share one image.
 
         Raises:
@@ -261,7 +251,11 @@ class DrawingFinder:
             raise ValueError("an id or an image is missing")
         # An image submitted by several painters counts as one.
         if len({drawing.image or drawing.id for drawing in fitting}) > 1:
-            telling = [key for key in ("painter", "strategy") if key in self._keys and len(_values(fitting, key)) > 1]
+            telling = [
+                key
+                for key in ("painter", "strategy")
+                if key in self._keys and len({getattr(drawing, key) for drawing in fitting}) > 1
+            ]
             raise ValueError(
                 f"{_cell(row, 'id')!r}: {len(fitting)} drawings fit; add the column {[*telling, 'seed'][0]}"
             )
@@ -321,7 +315,3 @@ def _by_painter(drawings: Iterable[Drawing], name: str) -> list[Drawing]:
 def _cell(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key)
     return "" if value is None else str(value).strip()
-
-
-def _values(drawings: Iterable[Drawing], key: str) -> set[str]:
-    return {str(getattr(drawing, key)) for drawing in drawings}

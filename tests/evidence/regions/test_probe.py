@@ -15,9 +15,9 @@ from limner.calls import Calls
 from limner.core import settings
 from limner.core.errors import UsageError
 from limner.core.images import Preparer, decode, encode_png, font
-from limner.evidence.backends import Measuring, open_probe, open_probes, word_and_options
+from limner.evidence.backends import MAX_NAME_CHARS, Measuring, RegionsProbe, open_probe, open_probes, word_and_options
 from limner.evidence.probe import Finding, OcrProbe, Probe
-from limner.evidence.regions import MAX_NAME_CHARS, RegionsProbe, open_counter
+from limner.evidence.regions import open_counter
 from limner.store import Store
 from limner.store.schema import attempts, calls
 
