@@ -20,8 +20,8 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from limner.evidence.ocr import RapidOcr
-from limner.judges.screening.rules import is_wide, rules
-from limner.judges.screening.screen import screen
+from limner.judges.screening import screen
+from limner.judges.screening_rules import is_wide, rules
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ROOT / "tests" / "judges" / "screening" / "screen"

@@ -18,8 +18,8 @@ from limner.core import settings
 from limner.core.evaluator import SERVICE_REWRITE
 from limner.core.settings import ModelFacts, PainterFacts, Provider, WireFormat
 from limner.core.wire import ANY_OPTION, EditForm, RewriteSwitch
+from limner.painters import worker
 from limner.painters.diffusers import options as diffusers
-from limner.painters.worker import custom, ready
 from tests.docs.blocks import PAGES, ROOT, blocks
 from tests.docs.services import SERVICES_PAGE, SETTINGS, generated_tables, options
 from tests.docs.tables import code, number, table, tables
@@ -114,8 +114,8 @@ def test_every_option_is_explained() -> None:
     ("painter", "known", "execution"),
     [
         ("diffusers", diffusers.READERS, diffusers.EXECUTION),
-        ("transformers", ready.READERS, custom.EXECUTION),
-        ("worker", custom.OWN_OPTIONS, (*custom.EXECUTION, "edits")),
+        ("transformers", worker.READERS, worker.EXECUTION),
+        ("worker", worker.OWN_OPTIONS, (*worker.EXECUTION, "edits")),
     ],
 )
 def test_options_of_local_painters_equal_code(painter: str, known: Iterable[str], execution: tuple[str, ...]) -> None:

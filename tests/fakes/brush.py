@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from limner.painters.batched.jobs import DrawFailure, DrawItem, RawDrawing
-from limner.painters.diffusers.jobs import DrawSettings, job_server
+from limner.painters.batched import DrawFailure, DrawItem, RawDrawing
+from limner.painters.diffusers import DrawSettings, job_server
 from limner.workers import WorkerUnfit
 
 FACTORY = "tests.fakes.brush:opened"
-"""Takes the place of the real one in `limner.painters.diffusers.jobs`."""
+"""Takes the place of the real one in `limner.painters.diffusers`."""
 TOLD = "told.jsonl"
 
 

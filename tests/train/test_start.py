@@ -17,10 +17,9 @@ from limner.core.training import read_samples
 from limner.painters.diffusers.text_encoding import SEPARATOR, reason_text, token_counter
 from limner.store import Store
 from limner.store.records import load_drawings
-from limner.train import validation
+from limner.train import start
 from limner.train.settings import parse
-from limner.train.start import train
-from limner.train.validation import Watched
+from limner.train.start import Watched, train
 from tests.cli.invoke import limner
 from tests.fakes.json_server import json_server
 from tests.train.conftest import make_flux, write_samples
@@ -143,13 +142,13 @@ def record_texts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
     """The id and both texts of each validation picture, drawn in one step."""
     texts = []
 
-    class Recorder(validation.PipelinePainter):
+    class Recorder(start.PipelinePainter):
         def draw(self, id: str, words: str, short: str) -> Any:
             texts.append((id, words, short))
             return super().draw(id, words, short)
 
-    monkeypatch.setattr(validation, "DRAWING_STEPS", 1)
-    monkeypatch.setattr(validation, "PipelinePainter", Recorder)
+    monkeypatch.setattr(start, "DRAWING_STEPS", 1)
+    monkeypatch.setattr(start, "PipelinePainter", Recorder)
     return texts
 
 

@@ -236,8 +236,8 @@ def test_weights_record_their_training_data(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_training_overfits_and_redraws_four_pictures(data: Path, tmp_path: Path) -> None:
-    from limner.painters.batched.jobs import DrawItem
-    from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
+    from limner.painters.batched import DrawItem
+    from limner.painters.diffusers import DrawSettings, PipelineSetup
     from limner.painters.diffusers.pipeline import Pipeline
     from limner.painters.diffusers.text_encoding import reason_text
     from limner.train.trainer import Trainer

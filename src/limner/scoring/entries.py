@@ -21,7 +21,7 @@ from ..core.protocol import Protocol, Reading, Row
 from ..evidence.probe import BackendChoice
 from ..exams import Kind, kind, marks_reader_id, preset_painter_args
 from ..exams.released import wording_names
-from ..judges.screening.screen import Flags, screen_drawings
+from ..judges.screening import Flags, screen_drawings
 from ..painters.diffusers.options import ALIASES
 from ..store import Store
 from ..store.markings import (

@@ -28,10 +28,9 @@ from ..core.exam import Question
 from ..core.training import TrainSample
 from ..painters.diffusers.text_encoding import is_flux
 from . import weights
-from .encodings import Encoder
-from .flow import generator, loss, sample_noise
+from .flow import Encoder, generator, loss, sample_noise
 from .settings import TrainSettings, hold_out, order
-from .validation import Preview
+from .start import Preview
 
 LOG = "loss.jsonl"
 ENCODERS = ("vae", "text_encoder", "text_encoder_2")

@@ -17,8 +17,8 @@ from PIL import Image
 from benchmarks import screen_recall
 from limner.core.evidence import TextLine
 from limner.evidence.ocr import RapidOcr
-from limner.judges.screening.rules import ScreenRule, bare_letters, is_wide, parse_pattern, rules
-from limner.judges.screening.screen import Flag, columns, raises_flag, screen
+from limner.judges.screening import Flag, columns, raises_flag, screen
+from limner.judges.screening_rules import ScreenRule, bare_letters, is_wide, parse_pattern, rules
 from tests.needs import full, need, shared
 from tests.read_once.reader import reader
 from tests.read_once.sitecustomize import FOLDER
@@ -342,7 +342,7 @@ def test_drawing_without_words_does_not_load_rules(monkeypatch: pytest.MonkeyPat
     def build() -> None:
         raise AssertionError("the tables of the rules were built")
 
-    monkeypatch.setattr("limner.judges.screening.rules.rules", build)
-    monkeypatch.setattr("limner.judges.screening.rules._vocabulary", build)
+    monkeypatch.setattr("limner.judges.screening_rules.rules", build)
+    monkeypatch.setattr("limner.judges.screening_rules._vocabulary", build)
     assert screen([]) == []
     assert screen([TextLine("→ · …", ((0, 0), (1, 0), (1, 1), (0, 1)), 1.0)]) == []

@@ -11,9 +11,8 @@ import pytest
 
 from limner.calls import Fault
 from limner.core.errors import UsageError
-from limner.painters.batched.jobs import DrawItem, read_drawing, submit, worker_fault
-from limner.painters.diffusers import jobs, options
-from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
+from limner.painters.batched import DrawItem, read_drawing, submit, worker_fault
+from limner.painters.diffusers import DrawSettings, PipelineSetup, open_pool, options
 from limner.workers import JobFailure, JobResult, Pool, WorkerDeath, WorkerUnfit
 from limner.workers import pool as module
 from tests.fakes import brush
@@ -28,12 +27,12 @@ MakePool = Callable[..., Pool]
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePool]:
     """Pools of fake workers, which wait as long as it takes for a batch to fill."""
     monkeypatch.setattr(module, "LINGER_S", 30.0)
-    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
+    monkeypatch.setattr("limner.painters.diffusers.FACTORY", brush.FACTORY)
     made: list[Pool] = []
 
     def pool(batch_size: int = 1, devices: tuple[str | None, ...] = (None,), **load: Any) -> Pool:
         chosen = options.Options({}, batch_size, devices)
-        made.append(jobs.open_pool(PipelineSetup(str(tmp_path / "model"), **load), chosen))
+        made.append(open_pool(PipelineSetup(str(tmp_path / "model"), **load), chosen))
         return made[-1]
 
     yield pool

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
-from limner.painters.batched.jobs import DrawItem, RawDrawing
-from limner.painters.diffusers import options, weights
-from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
+from limner.painters.batched import DrawItem, RawDrawing
+from limner.painters.diffusers import DrawSettings, PipelineSetup, options, weights
 from limner.workers import WorkerUnfit
 from tests.needs import need
 

@@ -24,9 +24,8 @@ from limner.core.errors import UsageError
 from limner.core.exam import Exam
 from limner.core.settings import PainterFacts, Settings
 from limner.evidence.probe import OcrProbe
-from limner.painters import Painting, PaintRequest, add_devices, open_painter
-from limner.painters.batched import painter as batched
-from limner.painters.diffusers import DiffusersPainter, jobs
+from limner.painters import Painting, PaintRequest, add_devices, batched, open_painter
+from limner.painters.diffusers import DiffusersPainter
 from limner.store import Store
 from limner.store.records import load_drawings
 from limner.workers import JobResult
@@ -58,7 +57,7 @@ class Inline:
 
 @pytest.fixture
 def make(folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Make:
-    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
+    monkeypatch.setattr("limner.painters.diffusers.FACTORY", brush.FACTORY)
 
     def painter(facts: PainterFacts | None = None, **options: Any) -> DiffusersPainter:
         return DiffusersPainter("mine", f"diffusers/{folder}", store.blobs, SIZE | options, facts)
@@ -232,7 +231,7 @@ def test_painter_is_opened_by_its_spec(folder: Path, store: Store) -> None:
 def test_run_with_diffusers_painter(
     small_exam: SmallExam, folder: Path, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
+    monkeypatch.setattr("limner.painters.diffusers.FACTORY", brush.FACTORY)
     monkeypatch.setattr(batched, "find_spec", lambda name: object())
 
     def run(**options: Any) -> Any:
@@ -249,12 +248,11 @@ def test_run_with_diffusers_painter(
 
 
 SCRIPT = """
-from limner.painters.batched import painter
-from limner.painters.diffusers import jobs
+from limner.painters import batched, diffusers
 from tests.fakes import brush
 
-jobs.FACTORY = brush.FACTORY
-painter.find_spec = lambda name: True
+diffusers.FACTORY = brush.FACTORY
+batched.find_spec = lambda name: True
 from limner.cli import main
 main()
 """
@@ -312,7 +310,7 @@ def test_encoder_tokens_follow_facts_and_option(make: Make) -> None:
 def test_command_reports_cut_prompts(
     small_exam: SmallExam, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
+    monkeypatch.setattr("limner.painters.diffusers.FACTORY", brush.FACTORY)
     monkeypatch.setattr(batched, "find_spec", lambda name: object())
     words: list[str | Path] = ["draw", "genexam", "--data", small_exam.data, "--painter", f"mine=diffusers/{folder}"]
     words += ["--painter-arg", "size=8x8", "--store", tmp_path / "own", "--painter-arg", "max_sequence_length=1"]

@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from limner.painters.batched.jobs import DrawFailure, DrawItem, RawDrawing
-from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
+from limner.painters.batched import DrawFailure, DrawItem, RawDrawing
+from limner.painters.diffusers import DrawSettings, PipelineSetup
 
 pytestmark = pytest.mark.slow
 FAMILIES = ("flux", "sd3", "sdxl", "qwen")

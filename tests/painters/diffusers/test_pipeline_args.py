@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from limner.painters.diffusers.jobs import DrawSettings, call_arguments, drawn_size
+from limner.painters.diffusers import DrawSettings, call_arguments, drawn_size
 from limner.workers import WorkerUnfit
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from limner.painters.batched.jobs import DrawItem, RawDrawing
-from limner.painters.diffusers import DiffusersPainter
-from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
+from limner.painters.batched import DrawItem, RawDrawing
+from limner.painters.diffusers import DiffusersPainter, DrawSettings, PipelineSetup
 from limner.painters.diffusers.text_encoding import MAX_TOKENS, USUAL_TOKENS, encode, find_unread, is_flux
 from limner.store import Store
 from limner.workers import WorkerUnfit

@@ -20,9 +20,8 @@ from PIL import Image
 from limner.calls import Calls
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
-from limner.painters.batched.jobs import DrawItem, RawDrawing, read_drawing, submit
-from limner.painters.diffusers import DiffusersPainter, jobs
-from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
+from limner.painters.batched import DrawItem, RawDrawing, read_drawing, submit
+from limner.painters.diffusers import DiffusersPainter, DrawSettings, PipelineSetup, open_pool
 from limner.painters.diffusers.options import Options
 from limner.store import Store
 from limner.workers import Pool, WorkerDeath
@@ -37,7 +36,7 @@ Pipeline = Callable[[str], Path]
 
 @pytest.fixture
 def pool(pipeline: Pipeline) -> Iterator[Pool]:
-    made = jobs.open_pool(PipelineSetup(str(pipeline("sd3")), dtype="float32"), Options({}, 4, ("cpu",)))
+    made = open_pool(PipelineSetup(str(pipeline("sd3")), dtype="float32"), Options({}, 4, ("cpu",)))
     yield made
     made.close()
 

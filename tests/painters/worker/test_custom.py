@@ -16,7 +16,7 @@ from PIL import Image
 from limner.calls import Calls, Fault
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
-from limner.painters.worker import WorkerPainter, custom
+from limner.painters.worker import WorkerPainter, find_weights, local_path
 from limner.store import Store
 from limner.workers import WorkerUnfit
 
@@ -218,17 +218,17 @@ def test_hub_commit_is_taken_from_cache(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UsageError, match="lab/model at main: "):
-        custom.find_weights("lab/model")
+        find_weights("lab/model")
     commit = "ab" * 20
     home = tmp_path / "hub" / "models--lab--model"
     (home / "snapshots" / commit).mkdir(parents=True)
     (home / "snapshots" / commit / "config.json").write_text("{}", "utf-8")
     (home / "refs").mkdir()
     (home / "refs" / "main").write_text(commit, "utf-8")
-    found = custom.find_weights("lab/model")
+    found = find_weights("lab/model")
     assert found.identity == {"repository": "lab/model", "commit": commit}
-    assert Path(custom.local_path(found)) == home / "snapshots" / commit
-    assert custom.find_weights(f"lab/model@{'cd' * 20}").revision == "cd" * 20
+    assert Path(local_path(found)) == home / "snapshots" / commit
+    assert find_weights(f"lab/model@{'cd' * 20}").revision == "cd" * 20
 
 
 def test_unfit_error_of_factory_is_passed_on(make: Make, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from limner.strategies.svg.fonts import FACES
+from limner.strategies.svg.rendering import FACES
 
 CHARACTERS = (
     "20-7E,A0-17F,2C6-2DD,384-3CE,3D1,3D5,3F5,400-45F,2010-2026,2030-2044,2070-209C,20AC,2100-214F,2190-21D5,"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PIL import Image
 
-from limner.strategies.svg.fonts import choose
+from limner.strategies.svg.rendering import choose
 from tests.needs import need
 from tests.strategies.svg.corpus import CORPUS
 from tests.strategies.svg.corpus.thumbnails import SHEET, box, difference, thumbnail

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from limner.core.images import FONT_PATH
-from limner.strategies.svg import fonts, missing_glyphs, render
-from limner.strategies.svg.fonts import BUNDLED, FACES, characters, choose
+from limner.strategies.svg import missing_glyphs, render, rendering
+from limner.strategies.svg.rendering import BUNDLED, FACES, characters, choose
 from tests.needs import need
 from tests.strategies.svg.corpus import CORPUS, page
 
@@ -31,9 +31,9 @@ def far_eastern_font() -> None:
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A machine without fonts; the folder is where one's own may lie."""
-    monkeypatch.setattr(fonts, "_FOLDERS", ())
+    monkeypatch.setattr(rendering, "_FOLDERS", ())
     monkeypatch.setenv("LIMNER_FONTS", str(tmp_path))
-    fonts._find.cache_clear()
+    rendering._find_fonts.cache_clear()
     return tmp_path
 
 
@@ -49,7 +49,7 @@ def text(words: str, **attributes: str) -> str:
 
 
 def test_all_fonts_of_collection_share_characters_of_first() -> None:
-    path = next((path for path in fonts._others() if path.suffix == ".ttc"), None)
+    path = next((path for path in rendering._other_fonts() if path.suffix == ".ttc"), None)
     need("cjk", path is not None, "no collection of fonts on this machine")
     faces = import_module("fontTools.ttLib").TTCollection(path).fonts
     assert all(set(face.getBestCmap()) == characters(path) for face in faces[:3])
@@ -77,8 +77,8 @@ def test_missing_characters_are_listed() -> None:
 
 def test_user_fonts_come_first(bare: Path) -> None:
     shutil.copy(FONT_PATH, bare / "own.ttf")
-    fonts._find.cache_clear()
-    assert fonts._others() == (bare / "own.ttf",)
+    rendering._find_fonts.cache_clear()
+    assert rendering._other_fonts() == (bare / "own.ttf",)
 
 
 def test_system_fonts_are_used_only_if_needed() -> None:

@@ -14,8 +14,8 @@ from PIL import Image
 
 from ...core.images import decode
 from ...workers import WorkerUnfit
-from ..batched.jobs import BatchDrawer, DrawFailure, DrawItem, RawDrawing, best_device
-from .jobs import DrawSettings, PipelineSetup, call_arguments, call_parameters, drawn_size
+from ..batched import BatchDrawer, DrawFailure, DrawItem, RawDrawing, best_device
+from . import DrawSettings, PipelineSetup, call_arguments, call_parameters, drawn_size
 from .text_encoding import encode_long_prompts, find_unread, is_flux
 
 

@@ -1,8 +1,288 @@
-"""Models outside diffusers, drawn in batches by one worker per device: ``worker/…`` and ``transformers/…``."""
+"""Models outside diffusers, drawn in batches by one worker per device: ``worker/…`` and ``transformers/…``.
 
-from ..base import PainterInputs, PainterKind
-from .custom import WorkerPainter
-from .ready import TransformersPainter
+``worker/MODULE:FACTORY`` is a model of the user's own, opened by a function in a worker process;
+``transformers/REPO_OR_PATH`` one of transformers that Limner has an adapter for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ...calls import canonical
+from ...core.errors import UsageError
+from ...core.settings import PainterFacts
+from ...store import Blobs
+from ...workers import Pool
+from ..base import MAX_PICTURES, Aspect, PainterInputs, PainterKind, PaintRequest, refuse_pictures
+from ..batched import BatchPainter, open_workers
+from ..diffusers import options as readers
+from ..diffusers.weights import REPOSITORY, Weights, file_hash, fingerprint, hub_error
+from ..python import working_folder
+from . import server
+from .server import ModelSetup, SizeSettings
+
+EXECUTION = ("batch_size", "devices", "timeout_s", "env")
+SIZES = ("size", "width", "height")
+OWN_OPTIONS = (*EXECUTION, *SIZES, "weights", "edits")
+"""Options that Limner reads; all others go to the factory."""
+
+
+class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
+    """A model opened by a factory ``(device, **options)``, which returns a function from a batch to its images.
+
+    A drawing is identified by the source of the factory's module, the named weights and the options.
+    """
+
+    changeable = True  # It draws again after a change of source or folder; otherwise the journal has the result.
+
+    def __init__(
+        self,
+        name: str,
+        spec: str,
+        blobs: Blobs,
+        given: Mapping[str, Any],
+        facts: PainterFacts | None = None,
+        pool: Callable[..., Pool] = Pool,
+    ) -> None:
+        self._factory, self._source = find_factory(spec)
+        own = {key: value for key, value in given.items() if readers.ALIASES.get(key, key) in (*EXECUTION, *SIZES)}
+        super().__init__(name, spec, blobs, readers.parse(own, spec), facts, pool)
+        self._passed = {key: value for key, value in given.items() if key not in (*own, *OWN_OPTIONS)}
+        self._places = _places(given.get("weights", []), spec)
+        self.most_pictures = MAX_PICTURES if _flag(given.get("edits", False), spec) else 0
+        self.options = {**self._passed, **self._chosen.drawing} | ({"weights": self._places} if self._places else {})
+        try:
+            canonical(self.options)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{spec}: an option cannot be written as JSON: {error}") from error
+
+    def _find(self) -> tuple[Weights, ...]:
+        return tuple(find_weights(place) for place in self._places)
+
+    def _model(self, weights: tuple[Weights, ...]) -> str:
+        return self.spec
+
+    def _draw_settings(self, request: PaintRequest) -> SizeSettings:
+        refuse_pictures(self, request)
+        return SizeSettings(*self._chosen.size(request.aspect, self._facts.sizes))
+
+    def _body(self, request: PaintRequest, how: Any, weights: tuple[Weights, ...]) -> dict[str, Any]:
+        body = {"prompt": request.prompt, "seed": request.seed, "source": self._source, "options": self._passed}
+        body |= {"weights": [each.identity for each in weights]} | asdict(how)
+        return body | ({"images": list(request.pictures)} if request.pictures else {})
+
+    def _open_pool(self, weights: tuple[Weights, ...]) -> Pool:
+        here = tuple(local_path(each) for each in weights)
+        load = ModelSetup(self._factory, str(Path.cwd()), here, self._passed)
+        return open_workers("worker", server.FACTORY, load, self._chosen, self._make_pool)
+
+
+def find_factory(spec: str) -> tuple[str, str]:
+    """Return ``module:function`` and the sha256 of the module's source, without importing the module.
+
+    Raises:
+        UsageError: The module does not exist.
+    """
+    factory = spec.removeprefix("worker/")
+    module, colon, function = factory.partition(":")
+    if not colon or not all(part.isidentifier() for part in (*module.split("."), function)):
+        raise UsageError(f"{spec!r} is not a factory: write worker/module:function")
+    try:
+        with working_folder():
+            module_spec = find_spec(module)
+    except (ImportError, ValueError):
+        module_spec = None
+    if module_spec is None or module_spec.origin is None or not Path(module_spec.origin).is_file():
+        raise UsageError(f"{spec}: no module {module!r}, neither in the working folder nor installed")
+    return factory, hashlib.sha256(Path(module_spec.origin).read_bytes()).hexdigest()
+
+
+def _places(given: Any, spec: str) -> list[str]:
+    words = given if isinstance(given, list) else str(given).split(",")
+    if not all(isinstance(word, str) and word.strip() for word in words):
+        raise UsageError(f"{spec}: weights={given}: expected folders, files or OWNER/NAME, separated by commas")
+    places = [word.strip() for word in words]
+    for place in places:
+        is_here(place)
+    return places
+
+
+def _flag(given: Any, spec: str) -> bool:
+    if not isinstance(given, bool):
+        raise UsageError(f"{spec}: edits={given}: expected true or false")
+    return given
+
+
+def is_here(place: str) -> bool:
+    """Return whether a place is a local folder or file, rather than a repository of the hub.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if Path(place).expanduser().exists():
+        return True
+    if REPOSITORY.fullmatch(place.partition("@")[0]) and not place.startswith("."):
+        return False
+    raise UsageError(f"{place}: no such folder or file; a repository of the hub is written OWNER/NAME")
+
+
+def find_weights(place: str) -> Weights:
+    """Return the weights behind a folder, a file, or ``OWNER/NAME`` or ``OWNER/NAME@REVISION`` of the hub."""
+    if is_here(place):
+        path = Path(place).expanduser().resolve()
+        identity = {"files": fingerprint(path)} if path.is_dir() else {"file": file_hash(path)}
+        return Weights(path.name, str(path), None, identity)
+    repository, _, revision = place.partition("@")
+    commit = _commit(repository, revision or "main")
+    return Weights(repository, repository, commit, {"repository": repository, "commit": commit})
+
+
+def local_path(weights: Weights) -> str:
+    """Return the path of the weights on this machine; the hub's are downloaded first, since workers get no token."""
+    return weights.source if weights.revision is None else _snapshot(weights.source, weights.revision)
+
+
+def _commit(repository: str, revision: str) -> str:
+    """Return the commit of a revision: the cached one, so that a moved branch does not split a run."""
+    if re.fullmatch(r"[0-9a-f]{40}", revision):
+        return revision
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(repository, revision=revision, local_files_only=True)).name
+    except LocalEntryNotFoundError:
+        return Path(_snapshot(repository, revision)).name
+
+
+def _snapshot(repository: str, revision: str) -> str:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return str(snapshot_download(repository, revision=revision))
+    except Exception as error:  # The hub's client raises dozens of kinds of errors.
+        raise UsageError(f"{repository} at {revision}: {hub_error(error)}") from error
+
+
+READERS: dict[str, readers.Reader] = {
+    "dtype": readers.READERS["dtype"],
+    "guidance": readers.NUMBER,
+    "temperature": readers.POSITIVE,
+    "top_k": readers.WHOLE,
+    "negative_prompt": readers.TEXT,
+    "revision": readers.TEXT,
+    **{name: readers.READERS[name] for name in (*SIZES, *EXECUTION)},
+}
+DRAWING = ("dtype", "guidance", "temperature", "top_k", "negative_prompt")
+"""Options that are passed to the model."""
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A way to draw with one type of model.
+
+    Attributes:
+        version: Part of every call's key; changed whenever the same request would give other pixels.
+        sizes: The sizes by aspect; None if the model has only one size.
+        lacks: Options that it does not have.
+    """
+
+    factory: str
+    version: str
+    sizes: Mapping[Aspect, str] | None = None
+    lacks: frozenset[str] = frozenset()
+
+
+ADAPTERS = {
+    "janus": Adapter(
+        "limner.painters.worker.models:open_janus", "janus-1", lacks=frozenset({"negative_prompt", *SIZES})
+    ),
+    "emu3": Adapter(
+        "limner.painters.worker.models:open_emu3", "emu3-1",
+        {"square": "720x720", "landscape": "864x600", "portrait": "600x864"},
+    ),
+}  # fmt: skip
+"""The adapters, by the ``model_type`` in a model's config.json."""
+
+
+@dataclass(frozen=True)
+class AdaptedModel:
+    """A model's weights and its adapter."""
+
+    weights: Weights
+    adapter: Adapter
+
+
+class TransformersPainter(BatchPainter[AdaptedModel]):
+    """A Janus-Pro or Emu3 model from a folder or the Hugging Face hub, run by worker processes.
+
+    Each drawing's noise is made on the CPU from its seed, so devices and batches do not change it.
+    """
+
+    packages = ("torch", "transformers", "accelerate")
+
+    def __init__(
+        self,
+        name: str,
+        spec: str,
+        blobs: Blobs,
+        given: Mapping[str, Any],
+        facts: PainterFacts | None = None,
+        pool: Callable[..., Pool] = Pool,
+    ) -> None:
+        super().__init__(name, spec, blobs, readers.parse(given, spec, READERS), facts, pool)
+        self._place = spec.removeprefix("transformers/")
+        self.changeable = is_here(self._place)
+
+    def _find(self) -> AdaptedModel:
+        revision = self.options.get("revision")
+        weights = find_weights(f"{self._place}@{revision}" if revision else self._place)
+        config = Path(local_path(weights)) / "config.json"
+        try:
+            sort = json.loads(config.read_text("utf-8"))["model_type"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{self.spec}: {config} has no model_type: this is not a saved model") from error
+        adapter = ADAPTERS.get(sort)
+        if adapter is None:
+            raise UsageError(
+                f"{self.spec} is a {sort} model; supported are {', '.join(sorted(ADAPTERS))}. "
+                "For another model write a factory: --painter worker/MODULE:FACTORY"
+            )
+        if unknown := sorted(adapter.lacks & self.options.keys()):
+            raise UsageError(f"{self.spec}: {sort} models have no option {', '.join(unknown)}")
+        return AdaptedModel(weights, adapter)
+
+    def _model(self, model: AdaptedModel) -> str:
+        return f"transformers/{model.weights.name}"
+
+    def _draw_settings(self, request: PaintRequest) -> SizeSettings:
+        refuse_pictures(self, request)
+        sizes = None if self._known_weights is None else self._known_weights.adapter.sizes
+        return (
+            SizeSettings()
+            if sizes is None
+            else SizeSettings(*self._chosen.size(request.aspect, {**sizes, **self._facts.sizes}))
+        )
+
+    def _body(self, request: PaintRequest, how: Any, model: AdaptedModel) -> dict[str, Any]:
+        """Return everything that determines the pixels; batch size and devices do not."""
+        body = {"prompt": request.prompt, "seed": request.seed, "weights": model.weights.identity}
+        body |= {"adapter": model.adapter.version, "options": self._passed()}
+        return body | {name: side for name, side in asdict(how).items() if side is not None}
+
+    def _passed(self) -> dict[str, Any]:
+        return {"dtype": self._chosen.dtype} | {name: self.options[name] for name in DRAWING if name in self.options}
+
+    def _open_pool(self, model: AdaptedModel) -> Pool:
+        load = ModelSetup(model.adapter.factory, None, (local_path(model.weights),), self._passed())
+        return open_workers("transformers", server.FACTORY, load, self._chosen, self._make_pool)
 
 
 def _open_worker(given: PainterInputs) -> WorkerPainter:

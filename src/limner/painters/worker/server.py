@@ -11,7 +11,7 @@ from typing import Any
 from ...calls import Fault
 from ...core.images import decode, flatten
 from ...workers import WorkerUnfit
-from ..batched.jobs import (
+from ..batched import (
     BatchDrawer,
     DrawFailure,
     DrawItem,

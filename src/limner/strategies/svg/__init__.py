@@ -9,7 +9,5 @@
 from __future__ import annotations
 
 from .clean import CleanSvg, clean, clean_with_notes
-from .document import BadSvg, SvgLimits
-from .extract import extract
-from .fonts import missing_glyphs
-from .rendering import render
+from .document import BadSvg, SvgLimits, extract
+from .rendering import missing_glyphs, render

@@ -1,1 +1,0 @@
-"""Words in a drawing that are addressed to the examiner."""
