@@ -12,8 +12,10 @@ import shutil
 import signal
 import sys
 import threading
+import tomllib
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -22,62 +24,13 @@ import click
 if TYPE_CHECKING:
     from ..running.progress import Progress
 
-GROUPS: dict[str, dict[str, str]] = {
-    "Draw and mark": {
-        "run": "Draw what is missing, mark what is unmarked, show the scores.",
-        "draw": "Draw what is missing, without marking.",
-        "mark": "Mark stored drawings.",
-        "rate": "Rate stored drawings with a model but without a rubric, as a baseline.",
-        "import": "Import results of a benchmark's own scorer.",
-    },
-    "Scores": {
-        "scores": "Show scores from a store.",
-        "compare": "Compare painters: which is better, and how certain is that?",
-        "agree": "Compare judges on the same drawings.",
-        "show": "Show one question: prompt, drawings, every mark with its reason.",
-        "modes": "Sort painters' errors into failure modes with a chat model.",
-        "export": "Export one row per drawing and judge.",
-    },
-    "Judges": {"examine-judge": "Examine a judge on faults of known effect, or check whether it has drifted since."},
-    "People": {"study": "Let people mark drawings: create a study, serve its page, export and import answers."},
-    "Publish": {
-        "table": "Show a paper's table, with the published figures and your own.",
-        "plot": "Draw a plot of scores for print: SVG, PDF or PNG.",
-        "report": "Build a static site: leaderboards, painters, questions, gallery.",
-        "reproduce": "Reproduce a paper: what your store has, what the rest costs, everything in one document.",
-    },
-    "Cost": {
-        "estimate": "Estimate what a run would still cost.",
-        "spend": "Show what was spent, by painter, judge and exam.",
-        "batches": "Show the batches submitted to services, or cancel one.",
-    },
-    "Models": {"models": "Show facts about models (dates, prices, successors), or update them."},
-    "Exams": {
-        "exams": "List installed exams.",
-        "exam": "Check an exam's data, prove its rubric, or start an exam of your own.",
-    },
-    "Build": {"build": "Build an exam with a recipe: from your images, topics or papers."},
-    "Train": {"train": "Train FLUX-Reason: a painter that draws from chains of reasoning."},
-    "Evidence": {"evidence": "Measure stored drawings: text, regions, aesthetics."},
-    "Store": {
-        "verify": "Check a store: its database, every image against its hash, orphaned files.",
-        "merge": "Merge stores into one, without losing or duplicating anything.",
-    },
-    "First steps": {
-        "demo": "Run the bundled samples offline, with controls.",
-        "docs": "Show a page of the documentation, such as the tutorial.",
-        "doctor": "Check that this machine and this store are ready to use.",
-        "trust": "Trust this folder's limner.toml to send keys to hosts that Limner does not know.",
-        "completion": "Print the setup for Tab completion in bash, zsh or fish.",
-    },
-}
+HELP: dict[str, Any] = tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))
+GROUPS: dict[str, dict[str, str]] = HELP["commands"]
+COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
 STORE = "limner.store"
 """The name under which a command's context keeps the address of its store."""
 UNDECODABLE = "Could not decode to UTF-8"
 """The beginning of SQLite's complaint about a text that is damaged."""
-EVERYDAY = ("demo", "run", "scores", "compare", "show", "report", "estimate", "doctor")
-"""The commands that help lists first."""
-COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
 _FILES = {
     "Draw and mark": "run",
     "Judges": "exams",
@@ -172,9 +125,9 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, without loading any: those of every day first, then the others by group."""
         width = max(map(len, COMMANDS))
-        groups = {"Every day": EVERYDAY} | {group: tuple(inside) for group, inside in GROUPS.items()}
+        groups = {"Every day": HELP["everyday"]} | {group: tuple(inside) for group, inside in GROUPS.items()}
         for group, names in groups.items():
-            shown = [name for name in names if group == "Every day" or name not in EVERYDAY]
+            shown = [name for name in names if group == "Every day" or name not in HELP["everyday"]]
             if shown:
                 with formatter.section(group):
                     formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in shown])
