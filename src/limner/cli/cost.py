@@ -39,7 +39,7 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
         raise UsageError("name a painter with --painter, or a judge with --judge")
     shard = running.make_shard(given)
     with open_or_empty(given["store"]) if draw else open_store(given["store"]) as store:
-        plan = running.make_plan(exam, store, given, asking, draw, batch=given["batch"], shard=shard)
+        plan = running.make_plan(exam, store, given, draw=draw, asking=asking, shard=shard)
         running.warn_of_models(plan, asking)
         estimates = estimate(plan, store, settings.load())
     dollars, unknown = total(estimates)

@@ -136,7 +136,7 @@ def rate_command(exam: str, store: Store, **given: Any) -> None:
 
     if given["against"] and given["baseline"] != "arena":
         raise click.UsageError("--against needs --as arena")
-    plan = running.plan_stored(exam, store, given)
+    plan = running.make_plan(exam, store, given, draw=False, measuring=None)
     if given["against"]:
         known_painters(store, plan.exam.name, [given["against"]])
     args = options.parse_values(given["judge_args"], "--judge-arg")
@@ -210,9 +210,9 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         if given["form"] == "json":
             say(json.dumps({"values": imported}))
         return 0
-    plan = running.plan_stored(exam, store, given, measuring=wanted)
+    plan = running.make_plan(exam, store, given, draw=False, measuring=wanted)
     if not plan.probes:
-        plan = running.plan_stored(exam, store, given, measuring=replace(wanted, probes=("ocr",)))
+        plan = running.make_plan(exam, store, given, draw=False, measuring=replace(wanted, probes=("ocr",)))
     runner = Runner(plan, store)
     runner.check()
     for probe in plan.probes:
@@ -258,7 +258,7 @@ def measure_metrics(exam: str, given: dict[str, Any], store: Store) -> int:
 
     words = given["metrics"]
     opened = {word: open_metric(word) for word in words if not is_table(word)}
-    plan = running.plan_stored(exam, store, given)
+    plan = running.make_plan(exam, store, given, draw=False, measuring=None)
     for metric in opened.values():
         metric.check()
     codes = [_import_metrics(plan, word, given, store) for word in words if is_table(word)]
