@@ -1,6 +1,6 @@
 """The command line: the commands by group, and the program's entry point.
 
-Only click is imported here; each command loads what it needs when it runs.
+Only click is imported here, besides the errors; each command loads what it needs when it runs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
@@ -21,7 +21,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from ..core.errors import LimnerError
+
 if TYPE_CHECKING:
+    from ..report.tables.model import Table
     from ..running.progress import Progress
 
 HELP: dict[str, Any] = tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))
@@ -63,6 +66,13 @@ def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = Fals
     click.echo(("\r\033[K" if over else "") + printable(shown), err=err, nl=nl)
 
 
+def show(form: str, tables: Callable[[], Iterable[Table]], **how: Any) -> None:
+    """Print a result in the requested form; see `limner.report.tables.render.show`."""
+    from ..report.tables.render import show
+
+    show(form, tables, **how)
+
+
 def say_failures(progress: Progress) -> None:
     """Print what failed, by cause, and what to do about it."""
     for line in progress.failure_lines():
@@ -74,7 +84,6 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; if damaged rows of the store break it, name them, and show what the other rows have."""
-        from ..core.errors import LimnerError
 
         words = [*ctx._protected_args, *ctx.args]
         try:
@@ -91,7 +100,6 @@ class LazyGroup(click.Group):
         """Name the damaged rows of the stores, if there are any, and run the command without them if it only reads."""
         from tempfile import TemporaryDirectory
 
-        from ..core.errors import LimnerError
         from .store import copy_undamaged_of, reads_only
 
         with TemporaryDirectory(prefix="limner-") as folder:
@@ -146,7 +154,6 @@ def limner() -> None:
 
 def main() -> NoReturn:
     """Run the command line; turn errors meant for users into one message and an exit code."""
-    from ..core.errors import LimnerError
     from ..core.redaction import printable
 
     count_interrupts()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from . import options, say, say_failures
+from . import options, say, say_failures, show
 from .options import combine_options
 
 if TYPE_CHECKING:
@@ -178,7 +178,6 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         progress = run_with_progress(runner, given)
         if plan.judges and given["form"] != "json" and not progress.interrupted and not progress.submitted:
             from ..core.exam import Selection
-            from ..report.tables.render import show
             from ..report.tables.scores import standing_tables
 
             backlog = runner.backlog
@@ -214,7 +213,6 @@ def exit_code(progress: Progress) -> int:
 
 def show_estimate(form: str, title: str, questions: int, estimate: Estimate) -> None:
     """Print the estimate of a dry run."""
-    from ..report.tables.render import show
     from ..report.tables.status import estimate_table
 
     show(form, lambda: [estimate_table(title, questions, [estimate])], body=estimate.to_json)
