@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-Complete = Callable[[click.Context, click.Parameter, str], list[str | CompletionItem]]
 CORE = Path(__file__).parents[1] / "core"
 SHIPPED = (CORE / "providers.toml", CORE / "services.toml", CORE / "models.toml")
 OWN_SETTINGS = "limner.toml"

@@ -284,10 +284,13 @@ def warn_of_models(plan: Plan, asking: Asking) -> None:
     """Warn of models that are or soon will be retired, and name a successor for a preset's judge."""
     from .. import exams
     from ..core import catalogue, settings
+    from ..painters import ApiPainter
+    from ..running.batch import payers
 
+    names = [payer.spec if isinstance(payer, ApiPainter) else payer.name for payer in payers(plan)]
     preset_judge = None if asking.judges else exams.kind(plan.exam.kind).preset(asking.preset).get("judge")
     models, day = settings.load().models, catalogue.today()
-    for name, warning in catalogue.lifetime_warnings(plan.models, models, day).items():
+    for name, warning in catalogue.lifetime_warnings(names, models, day).items():
         say(f"warning: {warning}", err=True)
         if name == preset_judge and (successor := catalogue.successor_of(name, models, day)) is not None:
             say(
