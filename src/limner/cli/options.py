@@ -197,6 +197,8 @@ devices = click.option(
 require_all = click.option(
     "--require-all", is_flag=True, help="Count a question without an image in a folder as a failure."
 )
+drawing = combine_options(painters, painter_args, devices, require_all)
+"""The options on who draws."""
 selection = combine_options(
     click.option("--subset", metavar="NAME", help="Only the questions of this subset of the exam, such as mini."),
     click.option("--ids", metavar="A,B|@FILE", help="Only these questions."),
