@@ -25,6 +25,8 @@ def test_names_of_owners_are_watermarks(line: str) -> None:
 def test_formulas_and_axes_are_no_foreign_words() -> None:
     assert why_not_english(["Na3PO4", "Na2SO4 + NaCl", "z", "y", "x", "z w", "i"]) is None
     assert why_not_english(["V", "R", "一", "一", "工", "工", "SC", "Time Domain"]) is None, "signs read as letters"
+    assert why_not_english(["CH₃CH₂CHₓBrCHₐCHₑ", "CH₂=CH₂"]) is None, "small letters of formulas"
+    assert why_not_english(["Na", "Po", "Co", "La", "Se", "Es"]) is None, "chemical elements"
     assert why_not_english(["细胞壁", "细胞核"]) is not None
     assert why_not_english(["die Zelle und der Kern", "mit dem Rand"]) is not None
 

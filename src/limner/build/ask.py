@@ -13,9 +13,9 @@ from pydantic import Field
 
 from ..core.asks import Contract, Part, Picture, Text, Unreadable
 from ..core.errors import UsageError
-from ..core.json_text import loads
+from ..core.json_text import loads, value_at
 from ..core.schema import StrictModel
-from ..core.vocabulary import ReplyField, Rule, apply_rules, describe_fields, example_reply, read_reply, value_at
+from ..core.vocabulary import ReplyField, Rule, apply_rules, describe_fields, example_reply, read_reply
 from .base import WARNINGS, BuildItem, BuildStep, Code, StepContext, Use, add_warnings, judge, raise_outcome
 from .lint import LintSettings, lint_entries
 from .wording import same_words

@@ -16,7 +16,7 @@ from .. import exams
 from ..core.asks import Prompts
 from ..core.data_rows import Problems
 from ..core.errors import LimnerError, UsageError
-from ..core.schema import StrictModel, add_problems, first_error, line_of, read_declared
+from ..core.schema import StrictModel, add_problems, first_error, line_of, read_model
 from .ask import ASK, AskSettings
 from .base import BuildStep, Code
 from .reviews import REVIEW
@@ -243,7 +243,7 @@ def read_recipe(path: Path, exam: str = "") -> BuildRecipe:
     Raises:
         DataError: It cannot be read, or something in it is not valid; every problem has its line.
     """
-    file = read_declared(path, RecipeFile)
+    file = read_model(path, RecipeFile)
     problems, text = Problems(), path.read_text(encoding="utf-8")
     names = [entry.name for entry in file.steps]
     for n, name in enumerate(names):

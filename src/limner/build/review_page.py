@@ -20,9 +20,9 @@ from starlette.routing import Route
 from .. import exams
 from ..core.errors import LostImage
 from ..core.images import WEB_FORMATS, BadImage, inspect
+from ..core.json_text import value_at
 from ..core.redaction import csrf_token, secrets_equal, token_hash
 from ..core.schema import FrozenModel, first_error
-from ..core.vocabulary import value_at
 from ..serve.base import Pages, check_change, make_app
 from ..store import Store
 from ..store.schema import build_items, build_reviews, builds

@@ -19,9 +19,10 @@ from ..core.errors import UsageError
 from ..core.evidence import TextLine
 from ..core.exam import sample_stratified
 from ..core.images import BadImage, decode, encode_png
+from ..core.json_text import value_at
 from ..core.schema import StrictModel
 from ..core.training import find_concepts
-from ..core.vocabulary import Rule, value_at
+from ..core.vocabulary import Rule
 from ..evidence.probe import OcrProbe
 from .base import (
     PART,

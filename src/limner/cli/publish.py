@@ -159,9 +159,6 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
 @options.on
 @options.reading
 @click.option("--no-images", is_flag=True, help="Only small pictures, for a smaller site.")
-@click.option(
-    "--max-side", type=click.IntRange(320, 8192), metavar="PIXELS", help="Longest side of full-size pictures."
-)
 @click.option("--open", "shown", is_flag=True, help="Open the site in a browser.")
 @options.store
 def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown: bool, **given: Any) -> None:
@@ -185,7 +182,8 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown:
         exams,
         images=not no_images,
         watch=watch,
-        **{name: given[name] for name in ("store", "on", "max_side")},
+        store=given["store"],
+        on=given["on"],
         **options.group_filters(given),
     )
     if loud:

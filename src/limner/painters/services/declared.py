@@ -14,7 +14,7 @@ from ...calls import Fault, Kind
 from ...calls.http import error_message, kind_of
 from ...core.errors import UsageError
 from ...core.images import PreparedImage
-from ...core.json_text import fill, first_value_at_path, set_at_path, value_at_path
+from ...core.json_text import fill, first_value_at_path, set_at_path, value_at
 from ...core.settings import Settings
 from ...core.wire import ANY_OPTION, WireFormat
 from ...store import Blobs
@@ -69,9 +69,7 @@ class DeclaredPainter(ApiPainter):
 
     def _edits(self, body: Mapping[str, Any]) -> bool:
         """Return whether a body contains pictures."""
-        return any(
-            value_at_path(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ())
-        )
+        return any(value_at(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ()))
 
     async def encode(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the request in the form that `limner.calls.http.exchange` takes."""
@@ -100,7 +98,7 @@ class DeclaredPainter(ApiPainter):
 
     def state(self, reply: Mapping[str, Any]) -> str | None:
         """Return the state that a reply reports: the service's own word, or JSON if it is not a text."""
-        state = None if self.format.state is None else value_at_path(reply, self.format.state)
+        state = None if self.format.state is None else value_at(reply, self.format.state)
         return state if state is None or isinstance(state, str) else json.dumps(state)
 
     def failure(self, reply: Mapping[str, Any]) -> tuple[Kind, str] | None:
@@ -143,8 +141,8 @@ class DeclaredReplies(DeclaredPainter, OneReplyPainter):
         where, description = self.image(reply), self.format
         if where is None:
             raise Fault("server", f"no image in the reply: {self.error_text(reply)}", cost=None, result=dict(drawn.raw))
-        prompt = value_at_path(reply, description.prompt_sent) if description.prompt_sent else None
-        cost = value_at_path(reply, description.cost) if description.cost else None
+        prompt = value_at(reply, description.prompt_sent) if description.prompt_sent else None
+        cost = value_at(reply, description.cost) if description.cost else None
         return where, replace(drawn, prompt=prompt if isinstance(prompt, str) else None, cost=cost)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...calls.http import IMAGE_REPLY_BYTES
-from ...core.json_text import fill, value_at_path
+from ...core.json_text import fill, value_at
 from ..service import Service
 from ..service_calls import FailedJob, FinishedJob, JobPainter
 from .declared import DeclaredPainter
@@ -45,8 +45,8 @@ class DeclaredJobs(DeclaredPainter, JobPainter):
             if not description.done:
                 return None
             raise FailedJob("server", f"no image in the result: {self.error_text(reply)}", cost=None)
-        prompt = value_at_path(reply, description.prompt_sent) if description.prompt_sent else None
-        return FinishedJob(where, prompt, value_at_path(reply, description.cost) if description.cost else None)
+        prompt = value_at(reply, description.prompt_sent) if description.prompt_sent else None
+        return FinishedJob(where, prompt, value_at(reply, description.cost) if description.cost else None)
 
     def _fill_address(self, template: str | None, reply: dict[str, Any]) -> str | None:
         """Return an address from a template: the reply's whole address, or a path filled with its values."""
@@ -54,7 +54,7 @@ class DeclaredJobs(DeclaredPainter, JobPainter):
             return None
         whole = not template.startswith("/")
         words = {"model": self.model} | reply
-        address = fill(template, lambda name: _text(value_at_path(words, name), whole))
+        address = fill(template, lambda name: _text(value_at(words, name), whole))
         return None if address is None else str(address)
 
 

@@ -14,14 +14,14 @@ from ...core.marks import Criterion, Mark
 from ...scoring import Entry, EvaluatorFilter, Group, load_groups
 from ...scoring.entries import with_texts
 from ...scoring.groups import with_warnings
+from ...scoring.numbers import shares
 from .chunks import Chunks, no_folders
 from .inventory import DrawingSlot, Inventory
 from .leaderboard import JudgeTable, boards
+from .pictures import Pictures
 
 MAX_REASON = 4000
 """The most characters shown of a reason or an error."""
-UNDECIDED = 255
-"""The byte for an undecided mark in `JudgeData.vectors`."""
 BATCH_DRAWINGS = 500
 """The approximate number of drawings whose reasons are in memory at a time."""
 
@@ -34,7 +34,6 @@ class JudgeData:
     Attributes:
         tables: One table for each evaluator.
         met: For each table, drawing -> the share of decided criteria that are met; absent if none is decided.
-        vectors: For each drawing, its markings, each as table, repeat and one byte per criterion.
         failures: Drawings that could not be marked, each as table, slot, kind and detail.
     """
 
@@ -42,10 +41,8 @@ class JudgeData:
         self.inventory, self.chunks = inventory, chunks
         self.tables: list[JudgeTable] = []
         self.met: list[dict[int, float]] = []
-        self.vectors: dict[int, list[tuple[int, int, bytes]]] = {}
         self.failures: list[tuple[int, DrawingSlot, str, str]] = []
         self.faults = Faults()
-        self._shares: dict[int, list[float]] = {}
         self._versions: set[str] = set()
 
     def add(self, evaluator: Evaluator) -> None:
@@ -55,10 +52,19 @@ class JudgeData:
             return
         table = JudgeTable(len(self.tables), groups[0].evaluator, groups, boards(self.inventory, groups))
         self.tables.append(table)
-        self._shares = {}
+        met: dict[int, list[float]] = {}
         for slot, entry in self._by_question(groups):
             self._entry(table, slot, entry)
-        self.met.append({drawing: fmean(shares) for drawing, shares in self._shares.items() if shares})
+            if entry.scored:
+                met.setdefault(slot.number, []).extend(shares(entry, self.inventory.protocol).values())
+        self.met.append({drawing: fmean(each) for drawing, each in met.items() if each})
+
+    def tile(self, table: JudgeTable, slot: DrawingSlot, pictures: Pictures) -> dict[str, Any]:
+        """Return a drawing for a list of pictures, with the share of its criteria that are met."""
+        met, inventory = self.met[table.number].get(slot.number), self.inventory
+        body = {"p": slot.painter, "d": slot.short, "image": pictures.small(slot.image)}
+        body["met"] = None if met is None else round(met, 4)
+        return body | {"id": inventory.questions[slot.question].id, "key": inventory.keys[slot.question]}
 
     def _groups(self, evaluator: Evaluator) -> list[Group]:
         inventory, terms = self.inventory, self.inventory.terms
@@ -111,7 +117,6 @@ class JudgeData:
             body["marks"] = _marks(entry, criteria)
             evidence = {name: finding for name, finding in entry.evidence.items() if isinstance(finding, Mapping)}
             body["evidence"] = {name: _short(finding) for name, finding in evidence.items()}
-            self._count(table, slot, entry, criteria)
             self.faults.add(table.number, slot, entry, criteria)
         if entry.question.hash != self.inventory.questions[slot.question].hash:
             body["version"] = self._version(slot, entry, criteria)
@@ -125,14 +130,6 @@ class JudgeData:
             body = {"hash": hash[:12], "prompt": entry.question.prompt, "criteria": criteria_json(criteria)}
             self.chunks.add(f"q/{self.inventory.keys[slot.question]}", {"version": body})
         return hash[:12]
-
-    def _count(self, table: JudgeTable, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> None:
-        values = {mark.criterion: mark.value for mark in entry.marks}
-        marked = [c.share(value) for c in criteria if (value := values.get(c.id)) is not None]
-        self._shares.setdefault(slot.number, []).extend(marked)
-        bytes_ = bytes(UNDECIDED if values.get(c.id) is None else min(values[c.id] or 0, 254) for c in criteria)
-        repeat = entry.marking.repeat if entry.marking else 0
-        self.vectors.setdefault(slot.number, []).append((table.number, repeat, bytes_))
 
 
 def criteria_json(criteria: Sequence[Criterion]) -> list[dict[str, Any]]:
