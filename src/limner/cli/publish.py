@@ -277,7 +277,7 @@ def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, p
         checklist = make_checklist(asked, store)
         _show(checklist, done, form)
         if output is not None:
-            code = max(code, _write_folder(checklist, store, output, pdf))
+            code = max(code, _write_folder(checklist, output, pdf))
     sys.exit(code)
 
 
@@ -353,11 +353,11 @@ def _show(checklist: Checklist, done: RunOutcome | None, form: str) -> None:
         say(line)
 
 
-def _write_folder(checklist: Checklist, store: Store, output: Path, pdf: bool) -> int:
+def _write_folder(checklist: Checklist, output: Path, pdf: bool) -> int:
     """Write the folder and return the exit code: 3 if the PDF could not be written."""
     from ..report.reproduce.document import write_folder, write_pdf
 
-    page = write_folder(checklist, store, output)
+    page = write_folder(checklist, output)
     say(f"{page}: every table and figure of {checklist.cite}", err=True)
     try:
         if pdf:

@@ -200,10 +200,12 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
     With --images, unmarked drawings are exported too; their rows have no judge.
     """
     from .. import api, exams
-    from ..report.tables.export import check_form, export_rows, write_images, write_rows
+    from ..core.errors import need_polars
+    from ..report.tables.export import export_rows, write_images, write_rows
     from ..store.store import open_store
 
-    check_form(form)
+    if form == "parquet":
+        need_polars("--format parquet")
     with open_store(given["store"]) as store:
         kind, groups = api.groups(exam, store=store, unmarked=images is not None, **options.group_filters(given))
         rows = list(export_rows(exams.stored_name(exam), kind.protocol, groups, given["reading"]))
