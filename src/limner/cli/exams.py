@@ -92,7 +92,7 @@ def prove(exam: str, **given: Any) -> None:
     about the same one. Stored replies cost nothing: run it again to resume. --dry-run reads the references and shows
     what the rest would cost at most.
     """
-    from ..certify.certificate import open_judge_exam
+    from ..certify.examine import open_judge_exam
     from ..certify.proof import open_proof
     from ..core import settings
     from ..store.store import open_or_empty, open_store
@@ -106,7 +106,7 @@ def prove(exam: str, **given: Any) -> None:
         selection = options.make_selection(given)
         opened = open_judge_exam(given["judges"][0], exam, store, asking, given["data"], selection)
         if not given["dry_run"]:
-            opened.examination.check(given["budget"])
+            opened.check(given["budget"])
         run = open_proof(opened, given["seed"], given["every_fault"])
         if given["dry_run"]:
             estimate = run.estimate(settings.load(), given["retry_failed"])
@@ -356,7 +356,8 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     cost, and how small a fault of the judge each test would find. --again repeats a gold set, and a sequential test
     shows whether the judge has drifted; for a retired judge, its successor is examined.
     """
-    from ..certify.certificate import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify, open_judge_exam
+    from ..certify.certificate import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify
+    from ..certify.examine import open_judge_exam
     from ..certify.planted import power
     from ..certify.watch import rewatch
     from ..core import settings
@@ -381,12 +382,12 @@ def examine_judge_command(judge: str, **given: Any) -> None:
         else:
             opened = open_judge_exam(judge, given["exam"], store, asking, given["data"], options.make_selection(given))
             if not given["dry_run"]:
-                opened.examination.check(given["budget"])
+                opened.check(given["budget"])
             extent = {name: given[name] for name in ("seed", "quick")}
             questions = given["questions"] or (QUICK_QUESTIONS if given["quick"] else DEFAULT_QUESTIONS)
             steps = opened.trials(questions, **extent)
             if given["dry_run"]:
-                estimate = opened.examination.estimate(steps, settings.load(), given["retry_failed"])
+                estimate = opened.estimate(steps, settings.load(), given["retry_failed"])
                 tests = power(steps, opened.protocol)
                 count = min(questions, len(opened.exam.questions))
                 show(
