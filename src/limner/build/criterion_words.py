@@ -11,21 +11,6 @@ from .wording import PLAIN, QUOTED, VAGUE, WORD, read_patterns, why_not_english
 _FILE = Path(__file__).with_name("patterns.toml")
 _PATTERNS, _INVISIBLE = read_patterns(_FILE, "criterion"), read_patterns(_FILE, "invisible")
 _ASIDE = re.compile(rf"\([^()]*\)|{QUOTED.pattern}")
-_AUX = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|isn't|aren't|doesn't)"
-_ASKS = re.compile(rf"\b{_AUX}\b", re.IGNORECASE)
-_WH = re.compile(rf"^\s*(?:what|which|who|whose|where|when|why|how)\b(?![^?]*,\s*{_AUX}\b)", re.IGNORECASE)
-_BEGINS = r"^\s*(?:is|are|does|do|has|have)\b[^?,(]{0,80}?\b"
-_DENIES = re.compile(
-    rf"{_BEGINS}(?:missing|wrong(?:ly)?|incorrect(?:ly)?|inaccurate(?:ly)?|mistaken|erroneous|mislabel+ed|misspel+ed"
-    r"|fail(?:s|ing)?\s+to|contain\s+(?:any\s+)?(?:\w+\s+)?(?:errors?|mistakes?))\b",
-    re.IGNORECASE,
-)
-_NEGATES = re.compile(rf"{_BEGINS}(?:lack(?:s|ing)?|omit(?:s|ted)?|absent|fewer\s+than|no|not)\b", re.IGNORECASE)
-_CLAUSES = re.compile(
-    rf"(?:[,;]\s*(?:and|but|or|with|while|plus|also)?|\band|\bbut|\bwhile|\bplus|\bas\s+well\s+as)\s+(?:also\s+)?"
-    rf"(?:(?:\w+\s+){{0,6}}?){_AUX}\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -69,11 +54,11 @@ def why_not_yes(words: str) -> list[tuple[str, str]]:
     ['polarity']
     """
     reasons = []
-    if _WH.search(words) or not _ASKS.search(words) or "?" not in words:
+    if _PATTERNS["wh"].search(words) or not _PATTERNS["asks"].search(words) or "?" not in words:
         reasons.append(("not-yes-no", f"yes or no does not answer {words[:80]!r}"))
-    if (denied := _DENIES.search(words)) and not _PATTERNS["kept_right"].search(words):
+    if (denied := _PATTERNS["denies"].search(words)) and not _PATTERNS["kept_right"].search(words):
         reasons.append(("polarity", f"yes would be wrong: {denied[0][:80]!r}"))
-    elif match := _NEGATES.search(words):
+    elif match := _PATTERNS["negates"].search(words):
         reasons.append(("negated", f"is yes right? {match[0][:80]!r}"))
     return reasons
 
@@ -89,8 +74,8 @@ def why_compound(words: str) -> str | None:
     text = _ASIDE.sub(" ", words)
     if text.count("?") > 1:
         return "several question marks"
-    asks = _ASKS.search(text)
-    if match := _CLAUSES.search(text, asks.end() if asks else 0):
+    asks = _PATTERNS["asks"].search(text)
+    if match := _PATTERNS["clauses"].search(text, asks.end() if asks else 0):
         return f'a second question: "{match[0].strip()[:40]}"'
     if match := _PATTERNS["verbs"].search(text) or _PATTERNS["both"].search(text):
         return f'a second demand: "{match[0].strip()}"'
