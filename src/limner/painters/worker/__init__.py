@@ -42,21 +42,14 @@ class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
 
     changeable = True  # It draws again after a change of source or folder; otherwise the journal has the result.
 
-    def __init__(
-        self,
-        name: str,
-        spec: str,
-        blobs: Blobs,
-        given: Mapping[str, Any],
-        facts: PainterFacts | None = None,
-        pool: Callable[..., Pool] = Pool,
-    ) -> None:
+    def __init__(self, given: PainterInputs) -> None:
+        spec, options = given.spec, given.options
         self._factory, self._source = find_factory(spec)
-        own = {key: value for key, value in given.items() if readers.ALIASES.get(key, key) in (*EXECUTION, *SIZES)}
-        super().__init__(name, spec, blobs, readers.parse(own, spec), facts, pool)
-        self._passed = {key: value for key, value in given.items() if key not in (*own, *OWN_OPTIONS)}
-        self._places = _places(given.get("weights", []), spec)
-        self.most_pictures = MAX_PICTURES if _flag(given.get("edits", False), spec) else 0
+        own = {key: value for key, value in options.items() if readers.ALIASES.get(key, key) in (*EXECUTION, *SIZES)}
+        super().__init__(given, readers.parse(own, spec))
+        self._passed = {key: value for key, value in options.items() if key not in (*own, *OWN_OPTIONS)}
+        self._places = _places(options.get("weights", []), spec)
+        self.most_pictures = MAX_PICTURES if _flag(options.get("edits", False), spec) else 0
         self.options = {**self._passed, **self._chosen.drawing} | ({"weights": self._places} if self._places else {})
         try:
             canonical(self.options)
@@ -81,7 +74,7 @@ class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
     def _open_pool(self, weights: tuple[Weights, ...]) -> Pool:
         here = tuple(local_path(each) for each in weights)
         load = ModelSetup(self._factory, str(Path.cwd()), here, self._passed)
-        return open_workers("worker", server.FACTORY, load, self._chosen, self._make_pool)
+        return open_workers("worker", server.FACTORY, load, self._chosen)
 
 
 def find_factory(spec: str) -> tuple[str, str]:
@@ -228,17 +221,8 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
 
     packages = ("torch", "transformers", "accelerate")
 
-    def __init__(
-        self,
-        name: str,
-        spec: str,
-        blobs: Blobs,
-        given: Mapping[str, Any],
-        facts: PainterFacts | None = None,
-        pool: Callable[..., Pool] = Pool,
-    ) -> None:
-        super().__init__(name, spec, blobs, readers.parse(given, spec, READERS), facts, pool)
-        self._place = spec.removeprefix("transformers/")
+    def __init__(self, given: PainterInputs) -> None:
+        super().__init__(given, readers.parse(given.options, given.spec, READERS))
         self.changeable = is_here(self._place)
 
     def _find(self) -> AdaptedModel:
@@ -282,21 +266,12 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
 
     def _open_pool(self, model: AdaptedModel) -> Pool:
         load = ModelSetup(model.adapter.factory, None, (local_path(model.weights),), self._passed())
-        return open_workers("transformers", server.FACTORY, load, self._chosen, self._make_pool)
-
-
-def _open_worker(given: PainterInputs) -> WorkerPainter:
-    return WorkerPainter(given.name, given.spec, given.blobs, given.options, given.settings.painters.get(given.spec))
-
-
-def _open_transformers(given: PainterInputs) -> TransformersPainter:
-    facts = given.settings.painters.get(given.spec)
-    return TransformersPainter(given.name, given.spec, given.blobs, given.options, facts)
+        return open_workers("transformers", server.FACTORY, load, self._chosen)
 
 
 WORKER = PainterKind(
-    "worker/MODULE:FACTORY", "running your own model in batches on your own GPUs", _open_worker, devices=True
+    "worker/MODULE:FACTORY", "running your own model in batches on your own GPUs", WorkerPainter, devices=True
 )
 TRANSFORMERS = PainterKind(
-    "transformers/REPO_OR_PATH", "running Janus-Pro or Emu3 on your own GPUs", _open_transformers, devices=True
+    "transformers/REPO_OR_PATH", "running Janus-Pro or Emu3 on your own GPUs", TransformersPainter, devices=True
 )
