@@ -16,7 +16,8 @@ from PIL import Image
 from limner.calls import Calls, Fault
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
-from limner.painters.worker import WorkerPainter, find_weights, local_path
+from limner.painters.diffusers.weights import find_weights, local_path
+from limner.painters.worker import WorkerPainter
 from limner.store import Store
 from limner.workers import WorkerUnfit
 from tests.painters.inputs import inputs

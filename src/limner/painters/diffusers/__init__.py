@@ -35,7 +35,7 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
     def __init__(self, given: PainterInputs) -> None:
         super().__init__(given, options.parse(given.options, given.spec))
         # A folder's weights may change between two runs; as long as they do not, the journal has the result.
-        self.changeable = weights.folder_of(self._place) is not None or bool(self._chosen.loras)
+        self.changeable = weights.is_pipeline_here(self._place) or bool(self._chosen.loras)
         self.encoder_tokens: int | None = self.options.get("max_sequence_length", self._facts.encoder_tokens)
 
     def token_counter(self) -> Callable[[str], int] | None:

@@ -23,7 +23,7 @@ from ...workers import Pool
 from ..base import MAX_PICTURES, Aspect, PainterInputs, PainterKind, PaintRequest, refuse_pictures
 from ..batched import BatchPainter, open_workers
 from ..diffusers import options as readers
-from ..diffusers.weights import REPOSITORY, Weights, file_hash, fingerprint, hub_error
+from ..diffusers.weights import Weights, find_weights, is_here, local_path
 from ..python import working_folder
 from . import server
 from .server import ModelSetup, SizeSettings
@@ -113,57 +113,6 @@ def _flag(given: Any, spec: str) -> bool:
     return given
 
 
-def is_here(place: str) -> bool:
-    """Return whether a place is a local folder or file, rather than a repository of the hub.
-
-    Raises:
-        UsageError: It is neither.
-    """
-    if Path(place).expanduser().exists():
-        return True
-    if REPOSITORY.fullmatch(place.partition("@")[0]) and not place.startswith("."):
-        return False
-    raise UsageError(f"{place}: no such folder or file; a repository of the hub is written OWNER/NAME")
-
-
-def find_weights(place: str) -> Weights:
-    """Return the weights behind a folder, a file, or ``OWNER/NAME`` or ``OWNER/NAME@REVISION`` of the hub."""
-    if is_here(place):
-        path = Path(place).expanduser().resolve()
-        identity = {"files": fingerprint(path)} if path.is_dir() else {"file": file_hash(path)}
-        return Weights(path.name, str(path), None, identity)
-    repository, _, revision = place.partition("@")
-    commit = _commit(repository, revision or "main")
-    return Weights(repository, repository, commit, {"repository": repository, "commit": commit})
-
-
-def local_path(weights: Weights) -> str:
-    """Return the path of the weights on this machine; the hub's are downloaded first, since workers get no token."""
-    return weights.source if weights.revision is None else _snapshot(weights.source, weights.revision)
-
-
-def _commit(repository: str, revision: str) -> str:
-    """Return the commit of a revision: the cached one, so that a moved branch does not split a run."""
-    if re.fullmatch(r"[0-9a-f]{40}", revision):
-        return revision
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    try:
-        return Path(snapshot_download(repository, revision=revision, local_files_only=True)).name
-    except LocalEntryNotFoundError:
-        return Path(_snapshot(repository, revision)).name
-
-
-def _snapshot(repository: str, revision: str) -> str:
-    from huggingface_hub import snapshot_download
-
-    try:
-        return str(snapshot_download(repository, revision=revision))
-    except Exception as error:  # The hub's client raises dozens of kinds of errors.
-        raise UsageError(f"{repository} at {revision}: {hub_error(error)}") from error
-
-
 READERS: dict[str, readers.Reader] = {
     "dtype": readers.READERS["dtype"],
     "guidance": readers.NUMBER,
@@ -226,8 +175,7 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
         self.changeable = is_here(self._place)
 
     def _find(self) -> AdaptedModel:
-        revision = self.options.get("revision")
-        weights = find_weights(f"{self._place}@{revision}" if revision else self._place)
+        weights = find_weights(self._place, self.options.get("revision"))
         config = Path(local_path(weights)) / "config.json"
         try:
             sort = json.loads(config.read_text("utf-8"))["model_type"]
