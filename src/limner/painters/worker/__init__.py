@@ -30,8 +30,10 @@ from .server import ModelSetup, SizeSettings
 
 EXECUTION = ("batch_size", "devices", "timeout_s", "env")
 SIZES = ("size", "width", "height")
-OWN_OPTIONS = (*EXECUTION, *SIZES, "weights", "edits")
-"""Options that Limner reads; all others go to the factory."""
+OWN_OPTIONS = {name: readers.READERS[name] for name in (*EXECUTION, *SIZES)} | {
+    "weights": readers.PLACES, "edits": readers.FLAG
+}  # fmt: skip
+"""Options of ``worker/…`` that Limner reads; all others go to the factory."""
 
 
 class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
@@ -43,18 +45,20 @@ class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
     changeable = True  # It draws again after a change of source or folder; otherwise the journal has the result.
 
     def __init__(self, given: PainterInputs) -> None:
-        spec, options = given.spec, given.options
-        self._factory, self._source = find_factory(spec)
-        own = {key: value for key, value in options.items() if readers.ALIASES.get(key, key) in (*EXECUTION, *SIZES)}
-        super().__init__(given, readers.parse(own, spec))
-        self._passed = {key: value for key, value in options.items() if key not in (*own, *OWN_OPTIONS)}
-        self._places = _places(options.get("weights", []), spec)
-        self.most_pictures = MAX_PICTURES if _flag(options.get("edits", False), spec) else 0
-        self.options = {**self._passed, **self._chosen.drawing} | ({"weights": self._places} if self._places else {})
+        self._factory, self._source = find_factory(given.spec)
+        own = {key: value for key, value in given.options.items() if readers.ALIASES.get(key, key) in OWN_OPTIONS}
+        super().__init__(given, readers.parse(own, given.spec, OWN_OPTIONS))
+        self._passed = {key: value for key, value in given.options.items() if key not in own}
+        self._places = self._chosen.drawing.get("weights", [])
+        for place in self._places:
+            is_here(place)
+        self.most_pictures = MAX_PICTURES if self._chosen.drawing.get("edits") else 0
+        drawing = {name: value for name, value in self._chosen.drawing.items() if name != "edits"}
+        self.options = {**self._passed, **drawing}
         try:
             canonical(self.options)
         except (TypeError, ValueError) as error:
-            raise UsageError(f"{spec}: an option cannot be written as JSON: {error}") from error
+            raise UsageError(f"{given.spec}: an option cannot be written as JSON: {error}") from error
 
     def _find(self) -> tuple[Weights, ...]:
         return tuple(find_weights(place) for place in self._places)
@@ -95,22 +99,6 @@ def find_factory(spec: str) -> tuple[str, str]:
     if module_spec is None or module_spec.origin is None or not Path(module_spec.origin).is_file():
         raise UsageError(f"{spec}: no module {module!r}, neither in the working folder nor installed")
     return factory, hashlib.sha256(Path(module_spec.origin).read_bytes()).hexdigest()
-
-
-def _places(given: Any, spec: str) -> list[str]:
-    words = given if isinstance(given, list) else str(given).split(",")
-    if not all(isinstance(word, str) and word.strip() for word in words):
-        raise UsageError(f"{spec}: weights={given}: expected folders, files or OWNER/NAME, separated by commas")
-    places = [word.strip() for word in words]
-    for place in places:
-        is_here(place)
-    return places
-
-
-def _flag(given: Any, spec: str) -> bool:
-    if not isinstance(given, bool):
-        raise UsageError(f"{spec}: edits={given}: expected true or false")
-    return given
 
 
 READERS: dict[str, readers.Reader] = {
