@@ -22,8 +22,7 @@ from tests.build.damage import COPIES, ENGLISH, FOREIGN, LOW, MARKS, jpeg, label
 
 from benchmarks.table import Cell, Table, peak_mib
 from benchmarks.table import told as told_table
-from limner.build.engine import Spending
-from limner.build.open import new_build
+from limner.build.engine import Spending, new_build
 from limner.build.picture_rules import (
     distance,
     find_watermark,

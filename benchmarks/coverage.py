@@ -15,7 +15,7 @@ from math import comb
 import numpy as np
 
 from limner.scoring.powered import HumanInterval, Judged, estimate_difference, estimate_mean, human_interval
-from limner.scoring.stats.types import Floats
+from limner.scoring.stats.resample import Floats
 
 SEED = 16
 EXAMS = 2000

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.table import markdown
-from limner.certify.certification import DEFAULT_QUESTIONS, open_judge_exam
+from limner.certify.certificate import DEFAULT_QUESTIONS, open_judge_exam
 from limner.certify.examine import ChosenPair, MarkedTrial, Step
 from limner.certify.planted import PLANTED, PlantedJudge
 from limner.certify.trials import Trial

@@ -22,8 +22,8 @@ from typing import Any
 
 from limner.build.criterion_words import criterion_faults
 from limner.calls import Calls
-from limner.certify.certification import open_judge_exam, open_proof
-from limner.certify.proof import MARKS, CriterionProof
+from limner.certify.certificate import open_judge_exam
+from limner.certify.proof import MARKS, CriterionProof, open_proof
 from limner.evidence.probe import OcrProbe
 from limner.running.setup import Asking
 from limner.store import Store

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from limner.scoring.stats import bootstrap
-from limner.scoring.stats.types import RESAMPLES, Floats
+from limner.scoring.stats.resample import RESAMPLES, Floats
 
 SEED = 7
 EXAMS = 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -14,17 +14,11 @@ from .core.evaluator import SHOWN_KINDS
 from .core.exam import Selection
 from .core.protocol import parse_reading
 from .core.registry import lazy_attributes
+from .report.tables.agreement import JudgeAgreement
+from .report.tables.comparison import Comparisons, ExamComparison
 from .report.tables.model import Table
-from .report.tables.question import describe_question, small_pictures
-from .report.tables.results import (
-    Comparisons,
-    ExamComparison,
-    JudgeAgreement,
-    QuestionView,
-    Standings,
-    exam_comparison,
-    judge_agreement,
-)
+from .report.tables.question import QuestionView, describe_question, small_pictures
+from .report.tables.scores import Standings
 from .scoring import comparables, standings
 from .scoring import compare as comparing
 from .scoring.corrected import with_corrections
@@ -34,9 +28,8 @@ from .store import DEFAULT, Store
 from .store.store import open_store, using_store
 
 if TYPE_CHECKING:
-    from .calls import Limits
     from .report.plots import PlotFigure
-    from .running.modes import ModeSorter, WrongDrawing
+    from .running.modes import ModeSorter
     from .running.progress import Progress
     from .running.setup import Asking
     from .running.setup import make_plan as plan
@@ -45,8 +38,8 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_attributes(__name__, {"Asking": ".running.setup", "plan": ".running.setup:make_plan"})
 
 __all__ = [
-    "Asking", "Sorting", "agree", "compare", "groups", "open_store", "plan", "plot", "run", "scores", "show",
-    "sorting", "table",
+    "Asking", "agree", "compare", "groups", "mode_sorter", "open_store", "plan", "plot", "run", "scores", "show",
+    "table",
 ]  # fmt: skip
 
 
@@ -135,29 +128,12 @@ def scores(
 
 
 @overload
-def compare(
-    exam: str,
-    *,
-    score: str | None = None,
-    by: str | None = None,
-    gap: float | None = None,
-    reading: str = "careful",
-    constants: Mapping[str, float] | None = None,
-    on: str = "common",
-    store: Store | str | Path = DEFAULT,
-    **which: Any,
-) -> Comparisons: ...
+def compare(exam: str, *, store: Store | str | Path = DEFAULT, **how: Any) -> Comparisons: ...
 
 
 @overload
 def compare(
-    exam: list[str] | tuple[str, ...],
-    *,
-    score: str | None = None,
-    reading: str = "careful",
-    store: Store | str | Path = DEFAULT,
-    painters: Sequence[str] = (),
-    judges: Sequence[str] = (),
+    exam: list[str] | tuple[str, ...], *, store: Store | str | Path = DEFAULT, **how: Any
 ) -> ExamComparison: ...
 
 
@@ -176,79 +152,50 @@ def compare(
     with using_store(store) as opened:
         if isinstance(exam, str):
             return Comparisons(comparing.painters(exam, store=opened, **how))
-        return exam_comparison(comparing.exams(list(exam), store=opened, **how))
+        return ExamComparison(**vars(comparing.exams(list(exam), store=opened, **how)))
 
 
-def agree(
-    exam: str,
-    *,
-    score: str | None = None,
-    reading: str = "careful",
-    constants: Mapping[str, float] | None = None,
-    store: Store | str | Path = DEFAULT,
-    study: str | None = None,
-    by: Sequence[str] = (),
-    judges: Sequence[str] = (),
-    **which: Any,
-) -> JudgeAgreement:
-    """Measure how far judges, people and metrics agree on the same drawings; see `limner.scoring.compare.judges`.
+def agree(exam: str, *, store: Store | str | Path = DEFAULT, **how: Any) -> JudgeAgreement:
+    """Measure how far judges, people and metrics agree on the same drawings.
 
     Args:
         exam: The exam's name in the store.
-        score: The score of drawings and painters; by default the first that all judges decide.
-        reading: How stored replies are read.
-        constants: Constants of the exam's scores, in place of the defaults.
         store: Where the marks are.
-        study: Only people of this study, and only its drawings.
-        by: Tags to break the numbers down by; ``painter`` for each painter's drawings.
-        judges: Only these: judges, metrics, persons (``person/anna``), people of a study (``people/pilot``).
-        **which: ``painters``, ``variant``, ``options``, ``selection``, …; see `limner.groups`.
+        **how: ``score``, ``reading``, ``constants``, ``study``, ``by``, ``judges``, ``painters``, ``variant``,
+            ``options``, ``selection``, …; see `limner.scoring.compare.judges`.
     """
-    how: dict[str, Any] = {"score": score, "reading": reading, "constants": constants, "study": study}
-    return judge_agreement(comparing.judges(exam, store=store, by=by, judges=judges, **how, **which))
+    return JudgeAgreement(**vars(comparing.judges(exam, store=store, **how)))
 
 
 def table(
     name: str,
     *,
     store: Store | str | Path | None = None,
-    exam: str | None = None,
     published: bool = True,
-    intervals: bool = True,
-    reading: str = "careful",
-    on: str = "common",
-    section: str | None = None,
-    study: str | None = None,
-    full: bool = False,
-    **which: Any,
+    **choice: Any,
 ) -> Table:
     """Return a table of a benchmark's paper: the published figures with those of a store beside them.
 
     Args:
         name: Such as ``genexam:table2``; `limner table` lists them all.
         store: Where the results are; by default ``limner-store``, which need not exist.
-        exam: The exam's name in the store, if it has several exams of this kind.
         published: Whether to show the paper's figures.
-        intervals: Whether to show intervals.
-        reading: How stored replies are read.
-        on: The questions a store's painters are compared on: ``common`` or ``all``.
-        section: Of a table with sections, only this one.
-        study: Compare judges with the people of this study.
-        full: Whether to show the release's boards too, and intervals in all columns.
-        **which: ``painters``, ``without``, ``judges``, ``variant``, …; see `limner.groups`.
+        **choice: ``exam``, ``intervals``, ``reading``, ``on``, ``section``, ``study``, ``full``, see
+            `limner.report.paper.TableChoice`; or ``painters``, ``without``, ``judges``, ``variant``, …, see
+            `limner.groups`.
     """
     from .report.paper import TableChoice, build, find
 
     layout = find(name)
-    how: dict[str, Any] = {"exam": exam, "section": section, "study": study, "on": on, "reading": reading}
-    choice = TableChoice(published, intervals, which=which, full=full, **how)
+    own = {field.name: choice.pop(field.name) for field in fields(TableChoice) if field.name in choice}
+    chosen = TableChoice(published, which=choice, **own)
     try:
         with using_store(DEFAULT if store is None else store) as opened:
-            return build(layout, opened, choice)
+            return build(layout, opened, chosen)
     except NoStore:
         if store is not None or not published:
             raise
-    return build(layout, None, choice)
+    return build(layout, None, chosen)
 
 
 def plot(name: str, *exams: str, width: str = "double", **choice: Any) -> PlotFigure:
@@ -287,26 +234,7 @@ def show(exam: str, id: str, *, store: Store | str | Path = DEFAULT, **which: An
         return QuestionView(body, small_pictures(body, opened))
 
 
-@dataclass(frozen=True)
-class Sorting:
-    """The errors to sort into an exam's failure modes, and their sorter.
-
-    Attributes:
-        asked: Painters in their order, each with the number of questions that the judge answered.
-        drawings: The drawings with wrong answers.
-        judge: The judge that answered.
-        notes: The questions on which painters are compared, and the painters left out.
-    """
-
-    sorter: ModeSorter
-    asked: tuple[tuple[str, int], ...]
-    drawings: tuple[WrongDrawing, ...]
-    judge: str
-    limits: Mapping[str, Limits]
-    notes: tuple[str, ...] = ()
-
-
-def sorting(
+def mode_sorter(
     exam: str,
     store: Store,
     *,
@@ -316,8 +244,8 @@ def sorting(
     reading: str = "careful",
     on: str = "common",
     **which: Any,
-) -> Sorting:
-    """Return the wrong answers about painters' drawings with their sorter; nothing is called yet.
+) -> ModeSorter:
+    """Return the sorter of wrong answers about painters' drawings; nothing is called yet.
 
     Raises:
         UsageError: The exam has no failure modes, several evaluators have marked, or nothing is wrong.
@@ -349,5 +277,7 @@ def sorting(
         raise UsageError(f"{exam}: no question was answered wrongly; there is nothing to sort")
     loaded = settings.load()
     chat_model = open_model(model, dict(args or {}), loaded, Preparer(store.blobs.get))
-    sorter = ModeSorter(exams.stored_name(exam), kind.modes, chat_model, Prompts(kind.modes.prompts, prompts), store)
-    return Sorting(sorter, tuple(asked), tuple(wrong), side.evaluator.name, service_limits(loaded), tuple(side.notes))
+    return ModeSorter(
+        exams.stored_name(exam), kind.modes, chat_model, Prompts(kind.modes.prompts, prompts), store,
+        side.evaluator.name, asked, wrong, service_limits(loaded), side.notes,
+    )  # fmt: skip

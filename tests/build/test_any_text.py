@@ -7,13 +7,13 @@ from contextlib import suppress
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.build.checklists import CHECKLIST_ERRORS, CHECKLIST_WARNINGS, ChecklistLimits, lint_checklist
-from limner.build.criterion_words import ERRORS, WARNINGS, LintLimits, lint_question
 from limner.build.wording import why_not_english
 from limner.exams.aibench.recipe.latex_sources import FlatPaper
 from limner.exams.aibench.recipe.latex_text import expand_macros
 from limner.exams.fepbench.recipe.atoms import rewordings
+from limner.exams.genexam.recipe import points as point_rules
 from limner.exams.mmmg.draft import UnreadDependency, read_dependency
+from limner.exams.worldgenbench.recipe import checklists
 
 WORDS = st.text(max_size=80)
 
@@ -21,14 +21,16 @@ WORDS = st.text(max_size=80)
 @given(WORDS, st.lists(st.tuples(WORDS, st.floats(-1, 2)), max_size=25))
 def test_any_question_can_be_linted(prompt: str, points: list[tuple[str, float]]) -> None:
     rows = [{"question": words, "score": score} for words, score in points]
-    assert all(fault.kind in {*ERRORS, *WARNINGS} for fault in lint_question(prompt, rows, LintLimits()))
+    assert all(
+        fault.kind in point_rules.ERRORS | point_rules.WARNINGS for fault in point_rules.lint_question(prompt, rows)
+    )
 
 
 @given(WORDS, st.lists(st.tuples(WORDS, WORDS), max_size=25))
 def test_any_checklist_can_be_linted(prompt: str, entries: list[tuple[str, str]]) -> None:
     rows = [{"item": item, "explanation": why} for item, why in entries]
-    faults = lint_checklist(prompt, rows, ChecklistLimits())
-    assert all(fault.kind in {*CHECKLIST_ERRORS, *CHECKLIST_WARNINGS} for fault in faults)
+    faults = checklists.lint_checklist(prompt, rows)
+    assert all(fault.kind in checklists.ERRORS | checklists.WARNINGS for fault in faults)
 
 
 @given(WORDS, WORDS)

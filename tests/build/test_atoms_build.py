@@ -10,12 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from limner.build.base import BuildItem
-from limner.build.engine import Builder, Spending
+from limner.build.engine import Builder, Spending, change_build, new_build, with_models
 from limner.build.export import export
 from limner.build.flow import StepCount
-from limner.build.open import change_build, new_build, with_models
 from limner.build.records import add_review, load_build, load_reviews, load_rows
-from limner.build.review_files import review_standings
+from limner.build.review_files import review_items
 from limner.build.review_page import review_app
 from limner.build.reviews import Review, Reviewer, save_reviewer, state_id
 from limner.core import settings as core_settings
@@ -142,7 +141,8 @@ def test_review_that_breaks_split_is_held_back(built: Built, llm: Scripted, tmp_
     builder = change_build(builder.store, load_build(builder.store, "mine"), settings=["review.reviewers=1"])
     builder.models = models
     builder.run(Spending())
-    standings = [(id, found) for id, (_, found) in sorted(review_standings(builder).items()) if found.step == "review"]
+    reviewed = [(id, each) for id, each in sorted(review_items(builder).items()) if each.place.name == "review"]
+    standings = [(id, each.standing) for id, each in reviewed]
     for n, (id, found) in enumerate(standings):
         change = {}
         if id == ids[GOOD]:

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from limner.build.base import BuildItem
-from limner.build.engine import Builder, Spending
+from limner.build.engine import Builder, Spending, change_build, new_build, with_models
 from limner.build.export import export
 from limner.build.flow import StepCount
-from limner.build.open import change_build, new_build, with_models
 from limner.build.records import add_review, load_build, load_rows
-from limner.build.review_files import review_standings
+from limner.build.review_files import review_items
 from limner.build.reviews import Review, state_id
 from limner.core import settings as core_settings
 from limner.store import Store
@@ -100,7 +99,8 @@ def test_prompt_shared_by_two_topics_is_kept_once(built: Built) -> None:
 def test_reviewed_items_become_exam(built: Built, llm: Scripted, tmp_path: Path) -> None:
     builder = built[0]
     asked = llm.total
-    for n, (id, (_, found)) in enumerate(sorted(review_standings(builder).items())):
+    standings = [(id, each.standing) for id, each in sorted(review_items(builder).items())]
+    for n, (id, found) in enumerate(standings):
         action = "reject" if n == 0 else "edit" if n == 1 else "accept"
         body = {"prompt": "A prompt that Anna has mended, of a market day."} if action == "edit" else {}
         base = state_id(found.body)

@@ -9,15 +9,15 @@ import pytest
 from benchmarks.rubric_proof import HALVES, planted, rows_of
 
 from limner import exams
-from limner.build.checklists import (
-    CHECKLIST_ERRORS,
-    CHECKLIST_WARNINGS,
+from limner.build.criterion_words import FAULT_KINDS, criterion_faults, why_always_true, why_invisible
+from limner.exams.worldgenbench.recipe.checklists import (
+    ERRORS,
+    WARNINGS,
     lint_checklist,
     why_already_stated,
     why_not_visible,
     why_several_facts,
 )
-from limner.build.criterion_words import FAULT_KINDS, criterion_faults, why_always_true, why_invisible
 from tests.build.checklist_items import (
     COMPOUND,
     HELD_OUT,
@@ -61,7 +61,7 @@ def kinds(prompt: str = PROMPT, entries: list[dict[str, str]] | None = None) -> 
     ],
 )
 def test_checklist_faults_are_reported(kind: str, prompt: str, entries: list[dict[str, str]]) -> None:
-    assert kind in CHECKLIST_ERRORS or kind in CHECKLIST_WARNINGS
+    assert kind in ERRORS or kind in WARNINGS
     assert kind in kinds(prompt, entries)
 
 
@@ -69,7 +69,7 @@ def test_items_of_paper_have_no_errors() -> None:
     lists = printed()
     assert [len(one.entries) for one in lists] == [4, 3, 10, 10, 6]
     found = Counter(one.kind for each in lists for one in lint_checklist(each.prompt, each.entries))
-    assert not set(found) & CHECKLIST_ERRORS
+    assert not set(found) & ERRORS
     assert not any(why_not_visible(entry["item"]) for each in lists for entry in each.entries), "pH and pKa among them"
 
 

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from limner.build.open import open_build
+from limner.build.engine import open_build
 from limner.build.records import load_rows
 from limner.cli import limner as command_line
 from limner.core.errors import UsageError
@@ -174,10 +174,10 @@ def finished(killed: dict[str, Any], unreviewed: str, place: Path, llm: Scripted
         state = {name: builder.look("review")[1][id].body[name] for name in ("dependencies",)}
         assert state["dependencies"][0]["says"] == "Contains(neuron, nothing)", "what was reviewed stands"
         from limner.build.records import add_review
-        from limner.build.review_files import review_standings
+        from limner.build.review_files import review_items
         from limner.build.reviews import Review, state_id
 
-        body = review_standings(builder)[id][1].body
+        body = review_items(builder)[id].standing.body
         good = [{"says": says, "why": "mended"} for says in
                 ("Contains(neuron, axon)", "Requires(axon, ion)", "Causes(ion, voltage)")]  # fmt: skip
         add_review(store, Review("school", id, "anna", "edit", state_id(body), {"dependencies": good}))

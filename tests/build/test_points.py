@@ -14,9 +14,10 @@ import pytest
 
 from limner import exams
 from limner.build.ask import AskSettings
-from limner.build.criterion_words import ERRORS, WARNINGS, lint_question, why_compound, why_general
+from limner.build.criterion_words import why_compound, why_general
 from limner.build.recipe import open_recipe
 from limner.core.asks import Unreadable
+from limner.exams.genexam.recipe.points import ERRORS, WARNINGS, lint_question
 from limner.exams.mmmg.draft import check_graph
 from limner.exams.mmmg.recipe.traces import read_trace, read_trace_rules
 from limner.painters.diffusers.text_encoding import SEPARATOR

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from limner.certify.bias import (
     PairAnswer,
     TrialAnswer,
+    clustered_gap,
+    clustered_share,
     comparing,
     errors,
     flip_rate,
@@ -135,3 +138,36 @@ def test_ties_are_half_a_choice() -> None:
 def test_unasked_faults_are_not_tested() -> None:
     tests = judge_tests([], [])
     assert [(test.tested, test.flagged, test.value) for test in tests] == [(False, False, None)] * 8
+
+
+def test_error_depends_on_clusters_and_not_answers() -> None:
+    once = clustered_share([(n, n % 2) for n in range(40)])
+    often = clustered_share([(n, n % 2) for n in range(40) for _ in range(10)])
+    assert often.error == pytest.approx(once.error)
+    assert (once.n, often.n, often.clusters) == (40, 400, 40)
+
+
+def test_error_of_single_answer_clusters_is_standard_error() -> None:
+    values = np.random.default_rng(1).random(50)
+    found = clustered_share(enumerate(values))
+    assert found.error == pytest.approx(values.std(ddof=1) / np.sqrt(50))
+
+
+def test_gap_within_clusters_is_paired() -> None:
+    level = np.random.default_rng(2).random(60)
+    one, other = list(enumerate(level + 0.1)), list(enumerate(level))
+    assert clustered_gap(one, other).value == pytest.approx(0.1)
+    assert clustered_gap(one, other).error == pytest.approx(0.5 / 60)  # All differ alike: as if one more did not.
+
+
+def test_unanimous_answers_still_have_interval() -> None:
+    found = clustered_share([(n, 1.0) for n in range(10)]).share()
+    assert found.value == found.high == 1.0
+    assert found.low is not None
+    assert found.low < 0.75
+
+
+def test_clustered_test_has_nominal_level() -> None:
+    rng = np.random.default_rng(3)
+    p = [clustered_share(enumerate((rng.random(40) < 0.5).astype(float))).p(0.5) for _ in range(400)]
+    assert sum(value is not None and value <= 0.05 for value in p) <= 32

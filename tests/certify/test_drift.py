@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.certify.watch import DRIFT_ALPHA, GoldDifference, drift, gold_difference, has_moved
-from limner.scoring.stats import sequential_moves
+from limner.certify.watch import DRIFT_ALPHA, GoldDifference, drift, gold_difference, has_moved, sequential_moves
 
 
 def test_difference_counts_only_answers_given_both_times() -> None:

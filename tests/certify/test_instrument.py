@@ -10,7 +10,7 @@ import pytest
 
 from limner import exams
 from limner.certify.bias import COPY
-from limner.certify.certification import DEFAULT_QUESTIONS
+from limner.certify.certificate import DEFAULT_QUESTIONS
 from limner.certify.examine import ChosenPair, MarkedTrial, Step
 from limner.certify.planted import PLANTED, PlantedJudge, power
 from limner.certify.trials import Trial

@@ -157,8 +157,8 @@ def test_any_reported_value_gives_plausible_cost_or_none(value: Any) -> None:
 
 
 def test_spend_reports_number_of_implausible_replies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from limner.report.tables.costs import spend_table
-    from limner.report.tables.render.text import plain
+    from limner.report.tables.status import spend_table
+    from limner.report.tables.text import plain
 
     with Store(tmp_path / "s") as store, Misbehaving(chat_service("fine", BAD[0])) as server:
         ask(store, server.url)

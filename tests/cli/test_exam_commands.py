@@ -160,13 +160,15 @@ def test_lint_finds_criteria_of_near_meaning_where_embeddings_are_installed(monk
     texts = [
         "Is the binary tree balanced?", "Is the tree a balanced binary tree?",
         "Is the AND gate drawn with two inputs?", "Is the OR gate drawn with two inputs?",
+        "Does the first plot show a positive correlation?", "Does the second plot show a negative correlation?",
+        "Do males appear as squares?", "Are males represented by squares?",
         "Is the Moon between the Sun and the Earth?", "Does the Moon lie between Earth and Sun?",
     ]  # fmt: skip
     criteria = [Criterion(f"point/{n}", text, "point") for n, text in enumerate(texts, 1)]
     exam: Exam[Any] = Exam("e", "genexam", (Question("q", "Draw it.", cast(Any, None), {}),))
     protocol: Any = SimpleNamespace(criteria=lambda _: criteria)
     need("minilm", is_installed(), "the small sentence model is not installed")
-    assert {place[1] for place in lint_exam(exam, protocol)} == {"point/2", "point/6"}
+    assert {place[1] for place in lint_exam(exam, protocol)} == {"point/2", "point/8", "point/10"}
     monkeypatch.setattr("limner.build.lint.is_installed", lambda: False)
     assert {place[1] for place in lint_exam(exam, protocol)} == {"point/2"}, "by words alone"
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limner.core.asks import Unreadable
-from limner.core.json_text import MAX_CHARS, ReplyReader, fill, first_value_at_path, loads, set_at_path, value_at_path
+from limner.core.json_text import MAX_CHARS, ReplyReader, fill, first_value_at_path, loads, set_at_path, value_at
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(
@@ -268,12 +268,12 @@ JSON = st.recursive(
 @given(st.dictionaries(NAMES, JSON, max_size=3), st.lists(NAMES, min_size=1, max_size=4), st.integers())
 def test_value_set_at_path_is_read_back(body: dict[str, Any], way: list[str], item: int) -> None:
     set_at_path(body, ".".join(way), item)
-    assert value_at_path(body, ".".join(way)) == item
+    assert value_at(body, ".".join(way)) == item
 
 
 def test_wildcard_path_tries_items_until_one_matches() -> None:
     reply = {"number": 3, "id": {"outputs": {"1": {"text": []}, "9": {"images": [{"filename": "a"}]}}}}
-    assert value_at_path(reply, "*.outputs.*.images.0.filename") == "a"
+    assert value_at(reply, "*.outputs.*.images.0.filename") == "a"
     assert first_value_at_path({"b": 0}, ("a", "b")) == 0
 
 

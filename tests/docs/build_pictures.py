@@ -11,10 +11,9 @@ from pathlib import Path
 
 from PIL import Image
 
-from limner.build.engine import Spending
-from limner.build.open import new_build, with_models
+from limner.build.engine import Spending, new_build, with_models
 from limner.core import settings
-from limner.report.plots.counts import plot_funnel
+from limner.report.plots.rows import plot_funnel
 from limner.report.tables.status import funnel_rows
 from limner.store.store import open_store
 from tests.browser import started

@@ -69,9 +69,9 @@ def test_invalid_figures_are_reported_with_place(folder: Path, text: str, messag
     ("text", "message"),
     [
         ("nonsense", "rules.toml: cannot be read"),
-        ("[groups]\nsold = { access = 'half' }", "rules.toml: groups.sold.access"),
-        ("[[scores]]\ntable = 'Table 1'", "rules.toml: scores.0.breakdown"),
-        ("[score]\nx = 1", "rules.toml: score"),
+        ("[groups]\nsold = { access = 'half' }", "rules.toml:2: groups.sold.access"),
+        ("[[scores]]\ntable = 'Table 1'", "rules.toml:1: scores.breakdown: is missing"),
+        ("[score]\nx = 1", "rules.toml:1: score: no such key"),
     ],
 )
 def test_invalid_rules_are_reported_with_place(folder: Path, text: str, message: str) -> None:

@@ -175,7 +175,9 @@ WORDS = st.lists(st.sampled_from(["{{", "}}", "{prompt}", "{points}", "a", "\n",
 @given(WORDS, FIELDS)
 def test_texts_are_filled_like_str_format(words: list[str], fields: dict[str, str]) -> None:
     text = "".join([*words, "{prompt}{points}"])
-    assert _template(text, ReleasedText("x", ["prompt", "points"])).fill(fields) == text.format(**fields)
+    assert _template(text, ReleasedText(variable="x", format=("prompt", "points"))).fill(fields) == text.format(
+        **fields
+    )
 
 
 @given(WORDS, st.text(), st.text())
@@ -183,9 +185,13 @@ def test_positional_fields_and_markers_are_filled(words: list[str], one: str, ot
     plain = [word for word in words if "prompt" not in word and "points" not in word]
     text = "".join([*plain, "{}", *plain, "{}"])
     fields = {"prompt": one, "points": other}
-    assert _template(text, ReleasedText("x", ["prompt", "points"])).fill(fields) == text.format(one, other)
+    assert _template(text, ReleasedText(variable="x", format=("prompt", "points"))).fill(fields) == text.format(
+        one, other
+    )
     text = "".join([*words, "[X]"])
-    assert _template(text, ReleasedText("x", replace={"[X]": "points"})).fill(fields) == text.replace("[X]", other)
+    assert _template(text, ReleasedText(variable="x", replace={"[X]": "points"})).fill(fields) == text.replace(
+        "[X]", other
+    )
 
 
 F_STRING = '''
@@ -223,9 +229,9 @@ def test_other_f_string_is_rejected(tmp_path: Path, given: dict[str, Any], messa
 
 
 def test_placeholders_are_renamed_and_text_is_added() -> None:
-    template = _template("Do {it}.", ReleasedText("x", {"it": "prompt"}))
+    template = _template("Do {it}.", ReleasedText(variable="x", format={"it": "prompt"}))
     assert template.fill({"prompt": "this"}) == "Do this."
-    template = _template("Keep {braces}.", ReleasedText("x", ["prompt"], then="\nPrompt: {prompt}"))
+    template = _template("Keep {braces}.", ReleasedText(variable="x", format=("prompt",), then="\nPrompt: {prompt}"))
     assert template.fill({"prompt": "this"}) == "Keep {braces}.\nPrompt: this"
 
 

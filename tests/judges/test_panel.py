@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest

@@ -9,7 +9,7 @@ import pytest
 
 from limner.core.errors import UsageError
 from limner.core.evaluator import label
-from limner.core.json_text import value_at_path
+from limner.core.json_text import value_at
 from limner.core.settings import Settings, load
 from limner.painters import ApiPainter, PaintRequest, open_service
 from limner.store import Store
@@ -60,11 +60,11 @@ def test_service_rewrite_is_off_by_default(
     silent = open_service(spec, shipped, store.blobs)
     switched_off = [open_service(spec, shipped, store.blobs, {"service_rewrite": value}) for value in ("off", False)]
     for painter in (silent, *switched_off):
-        assert (value_at_path(body(painter), path), row(painter)) == (off, spec)
+        assert (value_at(body(painter), path), row(painter)) == (off, spec)
         assert "service_rewrite" not in str(body(painter))
     for value in ("on", True):
         painter = open_service(spec, shipped, store.blobs, {"service_rewrite": value})
-        assert (value_at_path(body(painter), path), row(painter)) == (on, f"{spec} · service rewrite")
+        assert (value_at(body(painter), path), row(painter)) == (on, f"{spec} · service rewrite")
         assert "service_rewrite" not in str(body(painter))
 
 

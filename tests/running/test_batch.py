@@ -15,7 +15,7 @@ from limner import api
 from limner.calls import batches as stored
 from limner.calls.batch_services import OpenAIBatches, RemoteBatch
 from limner.calls.budget import read_purses
-from limner.running.wave import BatchWaves
+from limner.running.wave import Wave
 from limner.store import Store
 from limner.store.schema import batches
 from tests.fakes import ChatServer
@@ -173,16 +173,16 @@ def test_batch_released_while_waiting_for_capacity_is_not_submitted(
     if inline:
         place.configure(inline_bytes=inline)
     plan(place, fates=["429"])
-    usual = BatchWaves.pause
+    usual = Wave._pause
 
-    async def pause(desk: BatchWaves, seconds: float) -> None:
+    async def pause(desk: Wave, seconds: float) -> None:
         # Another process has found that nobody is at it any more.
         for batch in stored.read_batches(desk.store):
             if batch.status == stored.DOUBTED:
                 assert stored.release(desk.store, batch.id, "the service does not have it", stored.DOUBTED)
         await usual(desk, 0.01)
 
-    monkeypatch.setattr(BatchWaves, "pause", pause)
+    monkeypatch.setattr(Wave, "_pause", pause)
     code, _, _ = place.run(judge=who)
     assert code == 0
     paid_once(place.server, QUESTIONS)
@@ -193,10 +193,10 @@ def test_batch_released_while_waiting_for_capacity_is_not_submitted(
 def test_run_stopped_while_waiting_for_capacity_submits_no_batch(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(place, fates=["429"])
 
-    async def pause(desk: BatchWaves, _seconds: float) -> None:
-        desk.stopping = lambda: True
+    async def pause(desk: Wave, _seconds: float) -> None:
+        desk._stopping = lambda: True
 
-    monkeypatch.setattr(BatchWaves, "pause", pause)
+    monkeypatch.setattr(Wave, "_pause", pause)
     place.run()
     assert place.server.bill()["batches"] == []
     assert {row.status for row in place.rows("calls")} == {"open"}

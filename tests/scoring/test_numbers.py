@@ -17,8 +17,8 @@ from limner.core.protocol import Row, Score
 from limner.exams.genexam.data import ScoringPoint, ScoringPointsRubric
 from limner.exams.genexam.protocol import GenExam
 from limner.scoring import Entry, Numbers
+from limner.scoring.comparable import NumbersOf, lead, ordered, places, printed
 from limner.scoring.numbers import LazyMapping, RowParts, gather_parts, row_parts
-from limner.scoring.places import NumbersOf, lead, ordered, places, printed
 from limner.scoring.standings import Costs, costs
 from limner.scoring.stats import Interval
 from limner.store import Store

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from limner.store import Store
 from limner.study.answers import Click, save_clicks, stored_click
-from limner.study.forms import AnswerField
+from limner.study.design import AnswerField
 from limner.study.new import NewStudy, create_study
 from limner.study.open import OpenStudy, open_study, places_of
-from limner.study.places import StudyPlace
 from limner.study.records import load_raters
+from limner.study.sampling import StudyPlace
 from tests.report.tables import synthetic
 
 PAINTER = "openai/gpt-image-1"

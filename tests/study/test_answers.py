@@ -12,10 +12,10 @@ from limner.scoring.entries import load_groups
 from limner.store import Store
 from limner.store.markings import Marking, load_comparisons, load_markings, load_ratings
 from limner.study.answers import Click, save_clicks, shown_value, stored_click
-from limner.study.forms import AnswerField
+from limner.study.design import AnswerField
 from limner.study.open import OpenStudy, open_study, places_of
-from limner.study.places import StudyPlace
 from limner.study.records import StudyRater, load_answers, load_raters
+from limner.study.sampling import StudyPlace
 from tests.study.made import answer, fill, make, usual
 
 

@@ -16,9 +16,17 @@ from limner.core.errors import DataError, UsageError
 from limner.store import Store
 from limner.store.markings import load_comparisons, load_markings, load_ratings
 from limner.store.records import load_drawings, load_setups
-from limner.study.exchange import COLUMNS, PAIRS, answer_rows, read_thing, write_answers
+from limner.study.exchange import (
+    COLUMNS,
+    PAIRS,
+    answer_rows,
+    make_config,
+    read_thing,
+    write_annotations,
+    write_answers,
+    write_tasks,
+)
 from limner.study.import_answers import import_answers
-from limner.study.label_studio import make_config, write_annotations, write_tasks
 from limner.study.open import open_study
 from limner.study.records import load_answers, load_study
 from tests.study.made import DESIGNS, PAINTER, answer, fill, make

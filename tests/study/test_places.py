@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.study.design import QualityDesign
-from limner.study.places import StudyPlace, assign, plan_places
 from limner.study.records import StudyItem
+from limner.study.sampling import StudyPlace, assign, plan_places
 
 NONE = QualityDesign()
 

@@ -16,9 +16,8 @@ from limner.store.records import load_setups
 from limner.study.answers import Click, save_clicks, stored_click
 from limner.study.exchange import answer_rows
 from limner.study.open import open_study, places_of
-from limner.study.progress import progress_of
+from limner.study.progress import add_seats, forget, leave_out, progress_of
 from limner.study.records import load_answers, load_rater, load_raters
-from limner.study.seats import add_seats, forget, leave_out
 from tests.study.made import answer, fill, make, usual
 
 

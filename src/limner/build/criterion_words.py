@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pydantic import Field
+from .wording import PLAIN, QUOTED, VAGUE, WORD, read_patterns, why_not_english
 
-from ..core.schema import StrictModel
-from .wording import PLAIN, QUOTED, VAGUE, WORD, read_patterns, stems, why_not_english
-
-ERRORS = frozenset({"empty", "length", "language", "count", "weight", "sum", "not-yes-no", "polarity", "repeated"})
-WARNINGS = ("compound", "general", "whole-description", "not-in-prompt", "basic-weight", "negated")
-_PATTERNS, _INVISIBLE = read_patterns("criterion"), read_patterns("invisible")
+_FILE = Path(__file__).with_name("patterns.toml")
+_PATTERNS, _INVISIBLE = read_patterns(_FILE, "criterion"), read_patterns(_FILE, "invisible")
 _ASIDE = re.compile(rf"\([^()]*\)|{QUOTED.pattern}")
 _AUX = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|isn't|aren't|doesn't)"
 _ASKS = re.compile(rf"\b{_AUX}\b", re.IGNORECASE)
@@ -34,24 +28,6 @@ _CLAUSES = re.compile(
 )
 
 
-class LintLimits(StrictModel):
-    """The limits of the rules: the paper's if it gives one, otherwise ours.
-
-    Attributes:
-        words: A prompt must have fewer words than this.
-        points: The most points.
-        basic: The most weight of a point that only asks whether something is present.
-        described: A prompt that already has this share of the points' words describes the whole picture.
-        specific: A point with words of praise must have more specific words than this.
-    """
-
-    words: int = Field(default=200, ge=10)
-    points: int = Field(default=20, ge=1)
-    basic: float = Field(default=0.2, gt=0, le=1)
-    described: float = Field(default=0.97, gt=0, le=1)
-    specific: int = Field(default=4, ge=0)
-
-
 @dataclass(frozen=True)
 class Lint:
     """A lint. `point` counts from 1, and 0 is the prompt; `word` is the exam's word for a point."""
@@ -66,42 +42,6 @@ class Lint:
         return f"{self.kind}: {f'{self.word} {self.point}: ' if self.point else ''}{self.detail}"
 
 
-def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: LintLimits | None = None) -> list[Lint]:
-    """Return every lint of a question; see `ERRORS` and `WARNINGS`."""
-    limits = limits or LintLimits()
-    lints = [*lint_prompt(prompt, limits.words), *_weights(points, limits)]
-    prompt_stems = stems(prompt)
-    anchored = _anchored(prompt_stems, [stems(str(point["question"])) for point in points])
-    seen: dict[str, int] = {}
-    for n, point in enumerate(points, 1):
-        words = str(point["question"])
-        if plain(words) in seen:
-            lints.append(Lint("repeated", n, f"the same as point {seen[plain(words)]}"))
-        seen.setdefault(plain(words), n)
-        lints += [Lint(kind, n, detail) for kind, detail in _point(words, limits)]
-        strange = stems(words) - prompt_stems
-        if len(strange) >= 4 and len(strange) >= 0.8 * len(stems(words)) and not stems(words) & anchored:
-            lints.append(Lint("not-in-prompt", n, f"the prompt has no {', '.join(sorted(strange)[:5])}"))
-        if _is_basic(words) and point["score"] > limits.basic:
-            lints.append(Lint("basic-weight", n, f"{point['score']:g} for whether something is there"))
-    asked = set().union(*(stems(str(point["question"])) for point in points)) if points else set()
-    if len(asked) >= 8 and len(asked & prompt_stems) >= limits.described * len(asked):
-        lints.append(Lint("whole-description", 0, "the prompt already says all that the points ask"))
-    return lints
-
-
-def _anchored(prompt: set[str], points: Sequence[set[str]]) -> set[str]:
-    """Return the words of the prompt and of all points that share a word with it, directly or through other points.
-
-    A point that asks for knowledge has words that the prompt does not have: that is what it is for.
-    """
-    known, apart = set(prompt), list(points)
-    while near := [words for words in apart if words & known]:
-        known = known.union(*near)
-        apart = [words for words in apart if not words & known]
-    return known
-
-
 def lint_prompt(prompt: str, most: int) -> list[Lint]:
     """Return the lints of a prompt alone; it must have fewer than `most` words."""
     words = prompt.split()
@@ -112,20 +52,6 @@ def lint_prompt(prompt: str, most: int) -> list[Lint]:
         lints.append(Lint("length", 0, f"{len(words)} words; fewer than {most} are asked for"))
     if why := why_not_english([prompt], 0.2):
         lints.append(Lint("language", 0, f"not English: {why}"))
-    return lints
-
-
-def _weights(points: Sequence[Mapping[str, Any]], limits: LintLimits) -> list[Lint]:
-    if not points:
-        return [Lint("count", 0, "there is no point")]
-    lints = []
-    if len(points) > limits.points:
-        lints.append(Lint("count", 0, f"{len(points)} points; at most {limits.points} are allowed"))
-    for n, point in enumerate(points, 1):
-        if not 0 < point["score"] <= 1:
-            lints.append(Lint("weight", n, f"{point['score']:g}; it must be above 0 and at most 1"))
-    if (total := round(sum(point["score"] for point in points), 4)) != 1:
-        lints.append(Lint("sum", 0, f"the weights sum to {total:g}, not 1"))
     return lints
 
 
@@ -149,15 +75,6 @@ def why_not_yes(words: str) -> list[tuple[str, str]]:
         reasons.append(("polarity", f"yes would be wrong: {denied[0][:80]!r}"))
     elif match := _NEGATES.search(words):
         reasons.append(("negated", f"is yes right? {match[0][:80]!r}"))
-    return reasons
-
-
-def _point(words: str, limits: LintLimits) -> list[tuple[str, str]]:
-    reasons = why_not_yes(words)
-    if why := why_compound(words):
-        reasons.append(("compound", why))
-    if why := why_general(words, limits.specific):
-        reasons.append(("general", why))
     return reasons
 
 
@@ -202,14 +119,6 @@ def why_general(words: str, specific: int = 4) -> str | None:
     if not specifics:
         return "it names nothing that could be looked for"
     return None
-
-
-def _is_basic(words: str) -> bool:
-    """Return whether a point only asks if something is present."""
-    start = re.match(
-        r"\s*(?:does|is|do|are)\s+(?:the\s+)?(?:image|diagram|picture|figure|illustration|there)\b[^?]*", words, re.I
-    )
-    return start is not None and len(WORD.findall(words)) <= 9 and not any(ch.isdigit() for ch in words)
 
 
 FAULT_KINDS = ("compound", "general", "always-true", "invisible")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -15,15 +14,16 @@ from typing import Any
 
 from .. import exams
 from ..calls import digest
+from ..core.asks import Prompts
 from ..core.data_rows import write_csv
 from ..core.errors import UsageError
 from ..core.exam import Exam
 from ..core.images import decode
-from ..store import Blobs, now
+from ..store import now
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder
 from .flow import StepCount
-from .hub import card, croissant, question_rows, table_name
+from .hub import TEMPLATES, card, croissant, question_rows, table_name
 from .recipe import BuildRecipe
 
 OPEN_LICENCES = (
@@ -87,38 +87,30 @@ def export(
     data.mkdir(parents=True)
     name = builder.build.name
     canary = str(uuid.uuid5(uuid.NAMESPACE_URL, digest("canary", name, [[item.id, item.body] for item in mine])))
-    saving = _Pictures(
-        builder.store.blobs,
-        data,
-        canary,
-        {licence_name.casefold() for licence_name in (*OPEN_LICENCES, *pass_on)},
-        mine,
-    )
-    texts = _Texts(builder.recipe.copied, saving)
-    made = kind.write(data, [{**texts.body(item), "item": item.id} for item in mine], saving.save)
-    rows = _provenance(mine, made, saving)
+    passed = _PassedOn(builder, data, canary, mine, {each.casefold() for each in (*OPEN_LICENCES, *pass_on)})
+    made = kind.write(data, [{**passed.body(item), "item": item.id} for item in mine], passed.save)
+    rows = _provenance(mine, made, passed)
     write_table(folder / "provenance.csv", PROVENANCE, rows)
     if withheld := [row for row in rows if row["recovered"] == "no"]:
         write_table(folder / "recover.csv", PROVENANCE, withheld)
-    quoted = json.dumps(name, ensure_ascii=False)
-    toml = f'name = {quoted}\nkind = {json.dumps(kind.name)}\ndata = "data"\n'
+    toml = f'name = {json.dumps(name, ensure_ascii=False)}\nkind = {json.dumps(kind.name)}\ndata = "data"\n'
     (folder / "exam.toml").write_text(toml, encoding="utf-8")
     exam = exams.read(exams.resolve(str(folder / "exam.toml")))
-    marking = (
-        f"This data set is for examining models. It must not appear in training data.\n{name} canary GUID {canary}\n"
-    )
-    (folder / "CANARY.txt").write_text(marking, encoding="utf-8")
     date = time.strftime("%Y-%m-%d", time.gmtime(now()))
-    facts: dict[str, Any] = {"name": name, "licence": licence, "version": version, "canary": canary, "date": date}
-    facts |= {"withheld": len(withheld), "texts": texts.withheld, "url": url}
+    facts = {"name": name, "licence": licence, "version": version, "canary": canary, "date": date, "url": url}
     table = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in question_rows(folder, exam, rows, canary))
     (folder / table_name(exam)).write_text(table, encoding="utf-8")
-    (folder / "DATASHEET.md").write_text(datasheet(builder, exam, counts, mine, rows, facts), encoding="utf-8")
-    (folder / "README.md").write_text(card(builder.recipe.name, exam, facts), encoding="utf-8")
-    (folder / "croissant.json").write_text(
-        json.dumps(croissant(folder, exam, facts), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
-    return ExportResult(len(exam.questions), len(saving.kept), len(withheld), canary, exam, texts.withheld)
+    result = ExportResult(len(exam.questions), len(passed.kept), len(withheld), canary, exam, passed.pointers)
+    texts = {
+        "CANARY.txt": f"This data set is for examining models. It must not appear in training data.\n"
+        f"{name} canary GUID {canary}\n",
+        "DATASHEET.md": datasheet(builder, result, counts, mine, rows, facts),
+        "README.md": card(builder.recipe.name, exam, facts),
+        "croissant.json": json.dumps(croissant(folder, exam, facts), indent=2, ensure_ascii=False) + "\n",
+    }
+    for file, text in texts.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    return result
 
 
 def check_empty(folder: Path) -> None:
@@ -131,19 +123,21 @@ def check_empty(folder: Path) -> None:
         raise UsageError(f"{folder} is not an empty folder")
 
 
-class _Pictures:
-    """The pictures of the folder, without those that may not be passed on."""
+class _PassedOn:
+    """The pictures and texts of sources that leave the build; a pointer replaces each text that may not."""
 
-    def __init__(self, blobs: Blobs, folder: Path, canary: str, allowed: set[str], items: Sequence[BuildItem]) -> None:
-        self.blobs, self.folder, self.canary = blobs, folder, canary
-        self.allowed = allowed
-        self.withheld = {str(item.body.get("image")) for item in items if not self.allows(item)}
+    def __init__(
+        self, builder: Builder, folder: Path, canary: str, items: Sequence[BuildItem], licences: Collection[str]
+    ) -> None:
+        self.blobs, self.copied = builder.store.blobs, builder.recipe.copied
+        self.folder, self.canary, self.licences = folder, canary, licences
+        self.withheld = {str(item.body.get("image")) for item in items if not self._allows(item)}
         self.kept: dict[str, str] = {}
         self.left: dict[str, str] = {}
+        self.pointers = 0
 
-    def allows(self, item: BuildItem) -> bool:
-        """Return whether the licence of an item's source allows passing it on."""
-        return _licence(item).casefold() in self.allowed
+    def _allows(self, item: BuildItem) -> bool:
+        return _licence(item).casefold() in self.licences
 
     def save(self, sha256: str, name: str) -> None:
         """Save a picture as PNG with the canary in it."""
@@ -154,25 +148,16 @@ class _Pictures:
 
         marks = PngInfo()
         marks.add_text("canary", self.canary)
-        buffer = io.BytesIO()
-        decode(self.blobs.get(sha256)).save(buffer, format="PNG", pnginfo=marks)
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(buffer.getvalue())
+        decode(self.blobs.get(sha256)).save(path, format="PNG", pnginfo=marks)
         self.kept[sha256] = name
-
-
-class _Texts:
-    """The texts of sources; a pointer replaces each that may not be passed on."""
-
-    def __init__(self, copied: Mapping[str, str], pictures: _Pictures) -> None:
-        self.copied, self.pictures, self.withheld = copied, pictures, 0
 
     def body(self, item: BuildItem) -> dict[str, Any]:
         """Return an item's fields without texts that may not be passed on."""
-        if not self.copied or self.pictures.allows(item):
+        if not self.copied or self._allows(item):
             return dict(item.body)
-        self.withheld += 1
+        self.pointers += 1
         source = item.body.get("source") or {}
         where = source.get("url") or source.get("page") or item.id
         pointers = {
@@ -188,17 +173,16 @@ def _licence(item: BuildItem) -> str:
 
 
 def _provenance(
-    items: Sequence[BuildItem], made: Mapping[str, Sequence[str]], saved: _Pictures
+    items: Sequence[BuildItem], made: Mapping[str, Sequence[str]], passed: _PassedOn
 ) -> list[dict[str, str]]:
     rows = []
     for item in items:
         sha256, source = str(item.body.get("image") or ""), item.body.get("source") or {}
-        for id in made.get(item.id, ()):
-            row = dict.fromkeys(PROVENANCE, "") | {name: str(source.get(name, "")) for name in PROVENANCE[5:10]}
-            row |= {"id": id, "item": item.id, "sha256": sha256, "licence": _licence(item)}
-            row["image"] = saved.kept.get(sha256) or saved.left.get(sha256, "")
-            row["recovered"] = "no" if sha256 in saved.left else "yes"
-            rows.append(row)
+        row = {name: str(source.get(name, "")) for name in ("credit", "origin", "url", "page", "title")}
+        row |= {"item": item.id, "sha256": sha256, "licence": _licence(item)}
+        row["image"] = passed.kept.get(sha256) or passed.left.get(sha256, "")
+        row["recovered"] = "no" if sha256 in passed.left else "yes"
+        rows += [{**row, "id": id} for id in made.get(item.id, ())]
     return rows
 
 
@@ -213,84 +197,90 @@ MAX_TAG_VALUES = 40
 
 def datasheet(
     builder: Builder,
-    exam: Exam[Any],
+    result: ExportResult,
     counts: Sequence[StepCount],
     items: Sequence[BuildItem],
     rows: Sequence[Mapping[str, str]],
-    facts: Mapping[str, Any],
+    facts: Mapping[str, str],
 ) -> str:
     """Return a description of the exam in Markdown: its content, its sources and how it was made."""
-    recipe, pictured = builder.recipe, has_pictures(items)
-    lines = [f"# Datasheet of {facts['name']}", ""]
-    lines += [
-        f"Version {facts['version']}. Questions and points: {facts['licence']}. Canary GUID {facts['canary']}.",
-        "",
+    recipe, build = builder.recipe, builder.build.body
+    roles = {role: word for role, word in build.get("roles", {}).items() if "." not in role}
+    settings = [
+        f"- {step}.{name} = {value}"
+        for step, given in sorted(build.get("settings", {}).items())
+        for name, value in sorted(given.items())
+        if not _has_path(recipe, step, name)
     ]
-    lines += ["## What is in it", ""]
-    kind = exams.kind(exam.kind)
-    protocol = kind.protocol
-    own = {name: [value(question) for question in exam.questions] for name, value in kind.statistics.items()}
+    reviewers = Counter(len(item.body.get("reviewers") or ()) for item in items)
+    reviews = markdown_table(
+        ["reviewers who agreed", "items"], [[str(n), str(m)] for n, m in sorted(reviewers.items())]
+    )
+    if reviewers[0]:
+        reviews += f"\n\n**{reviewers[0]:,} items were not reviewed.**"
+    return Prompts(TEMPLATES).fill(
+        "datasheet",
+        **{name: facts[name] for name in ("name", "version", "licence", "canary")},
+        contents=_contents(result, recipe, has_pictures(items)),
+        sources=_sources(result, rows, has_pictures(items)),
+        recipe=recipe.name,
+        title=recipe.title,
+        steps=step_counts(recipe, counts),
+        roles="\n".join(f"- {role}: {word}" for role, word in sorted(roles.items())),
+        settings="\n".join(settings) or "- none",
+        reviews=reviews,
+        practices="\n".join(
+            f"- [{'x' if met else ' '}] {what}" for what, met in _practices(result, items, rows).items()
+        ),
+    )
+
+
+def _contents(result: ExportResult, recipe: BuildRecipe, pictured: bool) -> str:
+    exam, kind = result.exam, exams.kind(result.exam.kind)
+    criteria = [len(kind.protocol.criteria(question)) for question in exam.questions]
+    sizes = {"criteria": criteria} | {n: [value(q) for q in exam.questions] for n, value in kind.statistics.items()}
     words = [len(question.prompt.split()) for question in exam.questions]
-    criteria = [len(protocol.criteria(question)) for question in exam.questions]
-    lines += markdown_table(["", "number"], [
+    numbers = [
         ["questions", f"{len(exam.questions):,}"],
         *([f"questions in the subset {name}", f"{len(ids):,}"] for name, ids in sorted(exam.subsets.items())),
         ["words in a prompt", f"{min(words)}-{max(words)}, mean {fmean(words):.1f}"],
-        ["criteria of a question", f"{min(criteria)}-{max(criteria)}, mean {fmean(criteria):.2f}"],
-        *([f"{name} of a question", f"{min(n):g}-{max(n):g}, mean {fmean(n):.2f}"] for name, n in own.items()),
-        *([["reference images that may not be passed on", f"{facts['withheld']:,}"]] if pictured else []),
-        *([["texts of sources that may not be passed on", f"{facts['texts']:,}"]] if recipe.copied else []),
-    ])  # fmt: skip
-    for tag in dict.fromkeys((*protocol.breakdowns, *sorted({tag for q in exam.questions for tag in q.tags}))):
+        *([f"{name} of a question", f"{min(n):g}-{max(n):g}, mean {fmean(n):.2f}"] for name, n in sizes.items()),
+    ]
+    if pictured:
+        numbers.append(["reference images that may not be passed on", f"{result.withheld:,}"])
+    if recipe.copied:
+        numbers.append(["texts of sources that may not be passed on", f"{result.texts:,}"])
+    parts = [markdown_table(["", "number"], numbers)]
+    for tag in dict.fromkeys((*kind.protocol.breakdowns, *sorted({tag for q in exam.questions for tag in q.tags}))):
         values = Counter(question.tags[tag] for question in exam.questions if tag in question.tags)
         if 1 < len(values) <= MAX_TAG_VALUES:
-            lines += ["", f"### {tag}", ""]
-            lines += markdown_table([tag, "questions"], [[value, str(n)] for value, n in values.most_common()])
-    lines += ["", "## Where it comes from", ""]
-    if pictured:
-        licences = Counter(row["licence"] for row in rows)
-        lines += markdown_table(
-            ["licence of the picture", "questions"], [[name, str(n)] for name, n in licences.most_common()]
-        )
-        lines += ["", "`provenance.csv` has the licence and the source of every picture."]
-    else:
-        lines.append("It has no pictures: prompts and criteria were written, not taken from anywhere.")
-    if facts["withheld"]:
-        lines.append("Pictures that may not be passed on are not in the folder: `recover.csv` says where to get them.")
-    lines += ["", "## How it was made", "", f"By the recipe {recipe.name}: {recipe.title}.", ""]
-    lines += step_counts(recipe, counts)
-    roles = {role: word for role, word in builder.build.body.get("roles", {}).items() if "." not in role}
-    lines += ["", *(f"- {role}: {word}" for role, word in sorted(roles.items()))]
-    lines += ["", "Settings other than the recipe's:", ""]
-    changed = builder.build.body.get("settings", {})
-    settings_lines = [
-        f"- {step}.{name} = {value}" for step, given in sorted(changed.items()) for name, value in sorted(given.items())
-        if not _has_path(recipe, step, name)
-    ]  # fmt: skip
-    lines += settings_lines or ["- none"]
-    reviewed = Counter(len(item.body.get("reviewers") or ()) for item in items)
-    lines += ["", "## Review", ""]
-    lines += markdown_table(
-        ["reviewers who agreed", "items"], [[str(n), str(many)] for n, many in sorted(reviewed.items())]
-    )
-    if reviewed[0]:
-        lines += ["", f"**{reviewed[0]:,} items were not reviewed.**"]
-    lines += ["", *_practices(exam, items, rows, facts)]
-    return "\n".join(lines) + "\n"
+            parts += [f"### {tag}", _counted(tag, values)]
+    return "\n\n".join(parts)
 
 
-def step_counts(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[str]:
+def _sources(result: ExportResult, rows: Sequence[Mapping[str, str]], pictured: bool) -> str:
+    if not pictured:
+        return "It has no pictures: prompts and criteria were written, not taken from anywhere."
+    licences = _counted("licence of the picture", Counter(row["licence"] for row in rows))
+    parts = [f"{licences}\n\n`provenance.csv` has the licence and the source of every picture."]
+    if result.withheld:
+        parts.append("Pictures that may not be passed on are not in the folder: `recover.csv` says where to get them.")
+    return "\n".join(parts)
+
+
+def _counted(head: str, values: Counter[str]) -> str:
+    return markdown_table([head, "questions"], [[value, str(n)] for value, n in values.most_common()])
+
+
+def step_counts(recipe: BuildRecipe, counts: Sequence[StepCount]) -> str:
     """Return a Markdown table of the items at each step."""
-    miles = {mile.after: mile.items for mile in reversed(recipe.paper) if not (mile.distinct or mile.where)}
-    return markdown_table(
-        ["step", "in", "out", "the paper's", "taken out"],
-        [
-            [count.place, f"{count.arrived:,}", f"{count.kept + count.made:,}",
-             f"{miles[count.place]:,}" if count.place in miles else "",
-             ", ".join(f"{n:,} {why}" for why, n in count.dropped.most_common())]
-            for count in counts
-        ],
-    )  # fmt: skip
+    miles = {mile.after: f"{mile.items:,}" for mile in reversed(recipe.paper) if not (mile.distinct or mile.where)}
+    rows = []
+    for count in counts:
+        dropped = ", ".join(f"{n:,} {why}" for why, n in count.dropped.most_common())
+        kept = f"{count.kept + count.made:,}"
+        rows.append([count.place, f"{count.arrived:,}", kept, miles.get(count.place, ""), dropped])
+    return markdown_table(["step", "in", "out", "the paper's", "taken out"], rows)
 
 
 def _has_path(recipe: BuildRecipe, step: str, name: str) -> bool:
@@ -300,22 +290,19 @@ def _has_path(recipe: BuildRecipe, step: str, name: str) -> bool:
     return any(isinstance(part, Path) for part in (value if isinstance(value, tuple) else (value,)))
 
 
-def _practices(
-    exam: Exam[Any], items: Sequence[BuildItem], rows: Sequence[Mapping[str, str]], facts: Mapping[str, Any]
-) -> list[str]:
-    """Return a checklist of good practices for benchmarks; those that are met are ticked."""
+def _practices(result: ExportResult, items: Sequence[BuildItem], rows: Sequence[Mapping[str, str]]) -> dict[str, bool]:
+    """Return good practices for benchmarks, and whether each is met."""
     pictures = {
-        "every question has a reference image": all(q.reference is not None for q in exam.questions),
+        "every question has a reference image": all(q.reference is not None for q in result.exam.questions),
         "every picture's licence is known": all(row["licence"] not in ("", "unknown") for row in rows),
         "every picture's source text was kept": all(item.body.get("source_text") for item in items),
+        "every reference passes its own points under another model": all(i.body.get("denied") == [] for i in items),
     }
-    held = (pictures if has_pictures(items) else {}) | {
+    return (pictures if has_pictures(items) else {}) | {
         "every item was reviewed by two people or more": all(len(i.body.get("reviewers") or ()) > 1 for i in items),
-        **_checked_references(items),
-        "it has a small subset": bool(exam.subsets),
-        "a canary marks the data": bool(facts["canary"]),
+        "it has a small subset": bool(result.exam.subsets),
+        "a canary marks the data": True,
     }
-    return ["## Practices", "", *(f"- [{'x' if met else ' '}] {what}" for what, met in held.items())]
 
 
 def has_pictures(items: Sequence[BuildItem]) -> bool:
@@ -323,16 +310,7 @@ def has_pictures(items: Sequence[BuildItem]) -> bool:
     return any(item.body.get("image") for item in items)
 
 
-def _checked_references(items: Sequence[BuildItem]) -> dict[str, bool]:
-    denied = [item.body["denied"] for item in items if "denied" in item.body]
-    held = len(denied) == len(items) and not any(denied)
-    return {"every reference passes its own points under another model": held} if has_pictures(items) else {}
-
-
-def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table in Markdown."""
-
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-    return [line(heads), line(["---"] * len(heads)), *map(line, rows)]
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -16,8 +16,6 @@ from .reviews import KEPT, Review
 
 Items = dict[str, BuildItem]
 """The items of a build by id."""
-Rows = Mapping[str, BuildRow]
-"""The rows of a step, by item."""
 
 
 @dataclass
@@ -48,6 +46,16 @@ class StepCount:
     cost: float | None = 0.0
     miles: dict[str, int] = field(default_factory=dict)
 
+    def add(self, row: BuildRow) -> None:
+        """Count an item's outcome."""
+        self.arrived += 1
+        if row.status in ("dropped", "failed"):
+            getattr(self, row.status)[(row.reason or "").partition(":")[0]] += 1
+        elif row.status == "waiting":
+            self.waiting += 1
+        else:
+            self.kept += 1
+
     def to_json(self) -> dict[str, Any]:
         """Return all counts."""
         return {**self.__dict__, "dropped": dict(self.dropped), "failed": dict(self.failed)}
@@ -69,13 +77,10 @@ class Flow:
 
     def signature(self, place: RecipeStep, beside: Sequence[BuildItem] = ()) -> list[Any]:
         """Return everything that determines a step's outcome, except the items it works on."""
-        asked = {
-            word: {name: value for name, value in self.roles.items() if name == role or name.startswith(f"{role}.")}
-            for word, role in place.roles.items()
-        }
         step = place.step
+        asked = {name: value for name, value in self.roles.items() if name.partition(".")[0] in step.roles}
         wording = self.prompts.hash(*step.prompts) if step.prompts else None
-        parts = [step.name, step.version, place.settings.model_dump(mode="json"), asked, wording]
+        parts = [step.name, place.settings.model_dump(mode="json"), asked, wording]
         seen = [[item.id, {name: item.body.get(name) for name in step.beside_reads}] for item in beside]
         return [*parts, digest(seen)] if step.beside else parts
 
@@ -85,16 +90,16 @@ class Flow:
         if place.step.together is not None:
             return dict.fromkeys((item.id for item in mine), self.whole(place, items))
         signature = digest(self.signature(place, items_of_sort(items, place.step.beside)))
-        return {item.id: digest(signature, self._told(place, item)) for item in mine}
+        return {item.id: digest(signature, self._seen(place, item)) for item in mine}
 
     def whole(self, place: RecipeStep, items: Items) -> str:
         """Return this hash for a step that works on all items at once; items added by reviewers count too."""
-        items_seen = [[item.id, digest(self._told(place, item))] for item in items_of_sort(items, place.step.takes)]
+        items_seen = [[item.id, digest(self._seen(place, item))] for item in items_of_sort(items, place.step.takes)]
         added = sorted(self.reviews.keys() - items.keys()) if place.step.reviewed else []
         signature = self.signature(place, items_of_sort(items, place.step.beside))
         return digest(signature, items_seen, [[id, self._reviews(id)] for id in added])
 
-    def _told(self, place: RecipeStep, item: BuildItem) -> list[Any]:
+    def _seen(self, place: RecipeStep, item: BuildItem) -> list[Any]:
         return [place.step.seen(item.body), self._reviews(item.id) if place.step.reviewed else None]
 
     def _reviews(self, item: str) -> list[str]:
@@ -102,55 +107,48 @@ class Flow:
 
     def pass_on(
         self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow]
-    ) -> tuple[Items, StepCount, list[str]]:
-        """Return the items after a step as far as it is done, its counts, and the ids still to do."""
-        count, step = StepCount(place.name), place.step
-        if step.source is not None:
-            return self._from_source(place, items, rows, count)
-        mine = items_of_sort(items, step.takes)
+    ) -> tuple[Items, StepCount, dict[str, str]]:
+        """Return the items after a step as far as it is done, its counts, and the hash of each item still to do."""
+        count, made, to_do = StepCount(place.name), self._made(place, items, rows), dict[str, str]()
+        if place.step.source is not None:
+            for made_row in rows.values():
+                count.add(made_row)
+            return dict(sorted((items | made).items())), count, to_do
+        count.made = len(made)
         given = self.given(place, items)
-        passed = {id: item for id, item in items.items() if item.sort != step.takes}
-        to_do: list[str] = []
-        for item in mine:
-            count.arrived += 1
-            row = rows.get(item.id)
-            if row is None or row.given != given[item.id]:
-                count.pending += 1
-                to_do.append(item.id)
-                continue
-            if row.status == "dropped" and self._is_reviewed_after(place, item.id):
-                count.kept, count.kept_by_review = count.kept + 1, count.kept_by_review + 1
+        passed = {id: item for id, item in items.items() if id not in given} | made
+        for id, hashed in given.items():
+            row, item = rows.get(id), items[id]
+            if row is None or row.given != hashed:
+                count.arrived, count.pending = count.arrived + 1, count.pending + 1
+                to_do[id] = hashed
+            elif row.status == "dropped" and self._is_reviewed_after(place, id):
+                count.arrived, count.kept_by_review = count.arrived + 1, count.kept_by_review + 1
+                count.kept += 1
                 why = [*item.body.get(KEPT, ()), f"{place.name}: {row.reason}"]
-                passed[item.id] = item.having(**(row.body or {}), **{KEPT: why})
-                continue
-            _add_row(count, row)
-            if row.status == "done":
-                passed[item.id] = item.having(**(row.body or {}))
-            elif row.status == "failed":
-                to_do.append(item.id)
-        if step.together is not None:
-            whole = self.whole(place, items)
-            for id in rows.keys() - items.keys():
-                if rows[id].given == whole and rows[id].status == "done":
-                    count.made += 1
-                    passed[id] = BuildItem(id, rows[id].body or {}, step.makes)
+                passed[id] = item.having(**(row.body or {}), **{KEPT: why})
+            else:
+                count.add(row)
+                if row.status == "done":
+                    passed[id] = item.having(**(row.body or {}))
+                elif row.status == "failed":
+                    to_do[id] = hashed
         return dict(sorted(passed.items())), count, to_do
+
+    def _made(self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow]) -> Items:
+        """Return the new items of a source, or those added by a step that works on all items at once."""
+        step = place.step
+        whole = self.whole(place, items) if step.together is not None else None
+        return {
+            id: BuildItem(id, row.body or {}, step.makes)
+            for id, row in rows.items()
+            if row.status == "done" and (step.source is not None or (id not in items and row.given == whole))
+        }
 
     def _is_reviewed_after(self, place: RecipeStep, item: str) -> bool:
         """Return whether people have worked on an item in a later step, so that this one must not drop it."""
         later = self.order[self.order.index(place.name) + 1 :] if place.name in self.order else ()
         return any(review.step in later and review.action != "comment" for review in self.reviews.get(item, ()))
-
-    def _from_source(
-        self, place: RecipeStep, items: Items, rows: Rows, count: StepCount
-    ) -> tuple[Items, StepCount, list[str]]:
-        passed = dict(items)
-        for id, row in rows.items():
-            count.arrived += 1
-            _add_row(count, row)
-            if row.status == "done":
-                passed[id] = BuildItem(id, row.body or {}, place.step.makes)
-        return dict(sorted(passed.items())), count, []
 
 
 def items_of_sort(items: Items, sort: str) -> list[BuildItem]:
@@ -162,16 +160,3 @@ def count_like_paper(mile: PaperCount, items: Items) -> int:
     """Return this build's number for a count in the paper."""
     bodies = [item.body for item in items.values() if all(item.body.get(name) == v for name, v in mile.where.items())]
     return len({body[mile.distinct] for body in bodies if mile.distinct in body} if mile.distinct else bodies)
-
-
-def _add_row(count: StepCount, row: BuildRow) -> None:
-    """Add an item's outcome to the counts."""
-    reason = (row.reason or "").partition(":")[0]
-    if row.status == "done":
-        count.kept += 1
-    elif row.status == "failed":
-        count.failed[reason] += 1
-    elif row.status == "waiting":
-        count.waiting += 1
-    else:
-        count.dropped[reason] += 1

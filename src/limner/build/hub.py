@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core.asks import Prompts
 from ..core.exam import Exam
 
+TEMPLATES = Path(__file__).parent / "templates"
 PICTURED, PLAIN = "metadata.jsonl", "questions.jsonl"
 """The file with all questions: `datasets` joins the pictures to the first, which has the column ``file_name``."""
 FIELDS = {
@@ -63,66 +65,27 @@ def _as_text(value: Any, paths: Collection[tuple[str, ...]], path: tuple[str, ..
     return str(value) if path in paths and type(value) in (int, float) else value
 
 
-def card(recipe: str, exam: Exam[Any], facts: Mapping[str, Any]) -> str:
+def card(recipe: str, exam: Exam[Any], facts: Mapping[str, str]) -> str:
     """Return the card of an exam for data set hubs."""
-    table = table_name(exam)
-    pictured = table == PICTURED
-    held, painter = ("criteria and a reference image", "reference") if pictured else ("criteria", "text")
-    owned = " Each picture has its own, in `provenance.csv`." if pictured else ""
-    loaded = '"imagefolder", data_dir="."' if pictured else f'"json", data_files="{table}"'
-    files = [table, *(["data/images/**"] if pictured else [])]
-    return f"""{card_heading(facts, len(exam.questions), ["benchmark", "text-to-image", "limner"], files)}
-{len(exam.questions)} questions for examining text-to-image models, each with {held}, in the layout of
-the exam {exam.kind}. Made with Limner by the recipe {recipe}; `DATASHEET.md` says how, with counts.
-
-```
-limner exam check exam.toml
-limner run exam.toml --painter control/{painter} --judge ocr
-```
-
-```python
-from datasets import load_dataset
-questions = load_dataset({loaded}, split="train")
-```
-
-Licence of questions and points: {facts["licence"]}.{owned} This data is for
-examining models, not for training them. {facts["name"]} canary GUID {facts["canary"]}
-"""
+    table, size = table_name(exam), len(exam.questions)
+    fields = {"name": facts["name"], "licence": facts["licence"], "canary": facts["canary"]}
+    fields |= {"size": str(size), "kind": exam.kind, "recipe": recipe}
+    files = [table]
+    if table == PICTURED:
+        files.append("data/images/**")
+        fields |= {"held": "criteria and a reference image", "painter": "reference"}
+        fields |= {"loaded": '"imagefolder", data_dir="."', "owned": " Each picture has its own, in `provenance.csv`."}
+    else:
+        fields |= {"held": "criteria", "painter": "text", "loaded": f'"json", data_files="{table}"', "owned": ""}
+    heading = card_heading(facts, size, ["benchmark", "text-to-image", "limner"], files)
+    return heading + Prompts(TEMPLATES).fill("card", **fields)
 
 
-def card_heading(facts: Mapping[str, Any], size: int, tags: Sequence[str], files: Sequence[str]) -> str:
+def card_heading(facts: Mapping[str, str], size: int, tags: Sequence[str], files: Sequence[str]) -> str:
     """Return the beginning of a data set's card, with its metadata and title."""
     bucket = next(word for most, word in ((1000, "n<1K"), (10_000, "1K<n<10K"), (10**9, "10K<n<100K")) if size < most)
-    return f"""---
-pretty_name: {facts["name"]}
-license: {facts["licence"].lower()}
-language: [en]
-task_categories: [text-to-image]
-size_categories: [{bucket}]
-tags: [{", ".join(tags)}]
-configs:
-- config_name: default
-  data_files: {json.dumps(files)}
----
-
-# {facts["name"]}
-"""
-
-
-CONTEXT: dict[str, Any] = {
-    "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column",
-    "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/", "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"}, "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/", "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"}, "extract": "cr:extract",
-    "field": "cr:field", "fileProperty": "cr:fileProperty", "fileObject": "cr:fileObject", "fileSet": "cr:fileSet",
-    "format": "cr:format", "includes": "cr:includes", "isLiveDataset": "cr:isLiveDataset", "jsonPath": "cr:jsonPath",
-    "key": "cr:key", "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path", "recordSet": "cr:recordSet",
-    "references": "cr:references", "regex": "cr:regex", "repeated": "cr:repeated", "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/", "separator": "cr:separator", "source": "cr:source", "subField": "cr:subField",
-    "transform": "cr:transform",
-}  # fmt: skip
+    fields = {"name": facts["name"], "licence": facts["licence"].lower(), "size": bucket}
+    return Prompts(TEMPLATES).fill("card-heading", **fields, tags=", ".join(tags), files=json.dumps(files))
 
 
 def croissant(folder: Path, exam: Exam[Any], facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,41 +98,37 @@ def croissant(folder: Path, exam: Exam[Any], facts: Mapping[str, Any]) -> dict[s
     """
     table = folder / table_name(exam)
     rows = [json.loads(line) for line in table.read_text(encoding="utf-8").splitlines()]
-    hashed = hashlib.sha256(table.read_bytes()).hexdigest()
-    files: list[dict[str, Any]] = [
-        {"@type": "cr:FileObject", "@id": table.name, "name": table.name, "contentUrl": table.name, "sha256": hashed,
-         "encodingFormat": "application/jsonlines", "description": "one line for each question"},
-    ]  # fmt: skip
+    files = [_file("cr:FileObject", table.name, "application/jsonlines", "one line for each question")]
+    files[0] |= {"contentUrl": table.name, "sha256": hashlib.sha256(table.read_bytes()).hexdigest()}
     records = [_record_set("questions", "the questions of the exam", "id", list(_question_fields(table.name, rows)))]
     if pictures := sorted(name for row in rows if (name := row.get("file_name"))):
-        files.append({"@type": "cr:FileSet", "@id": "image-files", "name": "image-files", "encodingFormat": "image/png",
-                      "includes": pictures, "description": "the reference images"})  # fmt: skip
-        records.append(_record_set("images", "the reference images", "file_name", [
-            {**_field("images/file_name", "the image's path, as in questions/file_name"),
-             "source": {"fileSet": {"@id": "image-files"}, "extract": {"fileProperty": "fullpath"}}},
-            {**_field("images/content", "the image", "sc:ImageObject"),
-             "source": {"fileSet": {"@id": "image-files"}, "extract": {"fileProperty": "content"}}},
-        ]))  # fmt: skip
-    return {
-        "@context": CONTEXT,
-        "@type": "sc:Dataset",
+        files.append(_file("cr:FileSet", "image-files", "image/png", "the reference images") | {"includes": pictures})
+        fields = [
+            {**_field("images/file_name", "the image's path, as in questions/file_name"), **_image_source("fullpath")},
+            {**_field("images/content", "the image", "sc:ImageObject"), **_image_source("content")},
+        ]
+        records.append(_record_set("images", "the reference images", "file_name", fields))
+    static: dict[str, Any] = json.loads((TEMPLATES / "croissant.json").read_text(encoding="utf-8"))
+    return static | {
         "name": facts["name"],
         "description": f"{len(exam.questions)} questions for text-to-image models, with criteria and reference images, "
         f"in the layout of the exam {exam.kind}; made with Limner.",
-        "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
         "license": _licence_url(facts["licence"]),
         "version": facts["version"],
-        **({"url": facts["url"]} if facts.get("url") else {}),
+        **({"url": facts["url"]} if facts["url"] else {}),
         "citeAs": f"{facts['name']}, version {facts['version']}",
         "datePublished": facts["date"],
-        "isLiveDataset": False,
-        "rai:dataCollection": "Pictures were gathered, filtered by rules and ratings, and turned into questions by the "
-        "steps that DATASHEET.md counts.",
-        "rai:dataUseCases": "Examining text-to-image models. Not for training: the canary marks it.",
-        "rai:personalSensitiveInformation": "None is sought; pictures are diagrams and figures.",
         "distribution": files,
         "recordSet": records,
-    }  # fmt: skip
+    }
+
+
+def _file(kind: str, name: str, form: str, about: str) -> dict[str, Any]:
+    return {"@type": kind, "@id": name, "name": name, "encodingFormat": form, "description": about}
+
+
+def _image_source(part: str) -> dict[str, Any]:
+    return {"source": {"fileSet": {"@id": "image-files"}, "extract": {"fileProperty": part}}}
 
 
 def _record_set(name: str, about: str, key: str, fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

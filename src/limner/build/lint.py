@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from ..calls import Calls
 from ..core.asks import Contract, Text, Unreadable
@@ -22,10 +24,34 @@ from ..core.vocabulary import ReplyField, read_reply
 from ..models import Context, complete
 from ..models.base import Model
 from ..running.steps import outcome
-from .checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
-from .criterion_words import ERRORS, Lint, LintLimits, lint_question, plain, why_not_yes
+from .criterion_words import Lint, plain, why_not_yes
 from .embedding import embed, is_installed
 from .wording import QUOTED, WORD, same_words, stem, stems
+
+
+@dataclass(frozen=True)
+class WordingRules:
+    """The rules of wording for one kind of question, which its exam's recipe has as ``WORDING``.
+
+    Attributes:
+        limits: The model of their limits.
+        errors: The kinds of lints that no exam may have; the others are warnings.
+        entries: The field that has the criteria, if a recipe names no other.
+        lint: Returns the lints of a question and its criteria, within the limits.
+    """
+
+    limits: type[StrictModel]
+    errors: frozenset[str]
+    entries: str
+    lint: Callable[[str, Sequence[Mapping[str, Any]], Any], list[Lint]]
+
+
+@cache
+def _wordings() -> Mapping[str, WordingRules]:
+    """Return the rules of wording of all installed recipes."""
+    from .recipe import recipes
+
+    return {kind: rules for recipe in recipes() for kind, rules in recipe.code.get("WORDING", {}).items()}
 
 
 class LintSettings(StrictModel):
@@ -39,36 +65,41 @@ class LintSettings(StrictModel):
         refuse: Kinds of warnings that count as errors.
     """
 
-    kind: Literal["points", "checklist"]
+    kind: str
     prompt: str = "prompt"
     entries: str = ""
     limits: dict[str, float] = Field(default_factory=dict)
     refuse: tuple[str, ...] = ()
 
+    @field_validator("kind")
+    @classmethod
+    def _exists(cls, kind: str) -> str:
+        if kind not in _wordings():
+            raise ValueError(f"must be one of {', '.join(_wordings())}")
+        return kind
+
     def fields(self) -> tuple[str, str]:
         """Return the fields with the question and its criteria."""
-        return self.prompt, self.entries or {"points": "scoring_points", "checklist": "checklist"}[self.kind]
+        return self.prompt, self.entries or _wordings()[self.kind].entries
 
 
 def lint_entries(how: LintSettings, body: Mapping[str, Any]) -> tuple[list[Lint], list[Lint]]:
     """Return the errors and the warnings of an item's question."""
-    prompt, entries = (body[name] for name in how.fields())
-    if how.kind == "points":
-        lints, errors = lint_question(prompt, entries, LintLimits.model_validate(how.limits)), ERRORS
-    else:
-        lints, errors = lint_checklist(prompt, entries, ChecklistLimits.model_validate(how.limits)), CHECKLIST_ERRORS
-    refused = errors | frozenset(how.refuse)
+    rules, (prompt, entries) = _wordings()[how.kind], how.fields()
+    lints = rules.lint(body[prompt], body[entries], rules.limits.model_validate(how.limits))
+    refused = rules.errors | frozenset(how.refuse)
     return [lint for lint in lints if lint.kind in refused], [lint for lint in lints if lint.kind not in refused]
 
 
 YES_NO = 0.8
 """The share of yes/no questions from which all criteria of a kind must be such questions."""
-ALIKE, SHARED = 0.9, 0.5
-"""The similarity of embeddings from which two criteria may ask the same, and the share of common words from which they
-rather ask the same of two things."""
+ALIKE = 0.86
+"""The similarity of embeddings from which two criteria ask the same, if no name, number or word of contrast differs."""
+_CONTRASTS = frozenset(Path(__file__).with_name("contrast_words.txt").read_text(encoding="utf-8").split())
+"""Words that tell one part of a drawing from another, such as first and second; embeddings hardly distinguish them."""
 _SENTENCE = re.compile(r"[.?!][\"”'’)]?\s*$")
-_NAMES = QUOTED, re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"(?<!^)\b[A-Z]+\b")
-"""The names in a criterion: labels, numbers, capital letters."""
+_NAMES = QUOTED, re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"(?<![^\s(])(?<!^)(?:[A-Z]+|(?!a\b)[a-z])\b")
+"""The names in a criterion: labels, numbers, capital and single letters."""
 _POSSESSIVE = re.compile(r"['’]s\b")
 _DIRECTED = re.compile(
     r"\b(?:from|to|into|above|below|over|under|left|right|before|after|than|inside)\b", re.IGNORECASE
@@ -163,14 +194,14 @@ def _repeats(text: str, earlier: Sequence[Criterion], vectors: Mapping[str, Any]
 
 
 def is_reworded(first: str, second: str) -> bool:
-    """Return whether two criteria ask the same in other words: labels and numbers are equal, and nearly all words.
+    """Return whether two criteria ask the same in other words: nearly all words are equal, and all names.
 
     >>> is_reworded("Is the nucleus drawn in the cell's centre?", "In the centre of the cell, is a nucleus drawn?")
     True
     >>> is_reworded("Does an arrow lead from the sun to the leaf?", "Does an arrow lead from the leaf to the sun?")
     False
     """
-    if any(sorted(rule.findall(first)) != sorted(rule.findall(second)) for rule in _NAMES):
+    if not may_mean_same(first, second):
         return False
     if _DIRECTED.search(first) and _ordered(first) != _ordered(second):
         return False
@@ -178,15 +209,15 @@ def is_reworded(first: str, second: str) -> bool:
 
 
 def may_mean_same(first: str, second: str) -> bool:
-    """Return whether two criteria with near embeddings may ask the same: they differ in more than a name or a number.
+    """Return whether two criteria with near embeddings may ask the same: no name and no word of contrast differs.
 
-    >>> may_mean_same("Is the AND gate drawn with two inputs?", "Is the OR gate drawn with two inputs?")
+    >>> may_mean_same("Does the first curve rise?", "Does the second curve rise?")
     False
     """
     if any(rule.findall(first) != rule.findall(second) for rule in _NAMES):
         return False
-    one, two = stems(first), stems(second)
-    return not (one - two and two - one and len(one & two) >= SHARED * len(one | two))
+    one, two = (_CONTRASTS.intersection(re.findall(r"\w+", text.casefold())) for text in (first, second))
+    return not (one - two and two - one)
 
 
 def _ordered(text: str) -> list[str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +28,11 @@ SIGNS = re.compile(
 )
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
 """The fractions of its side to which a picture is shrunk and restored."""
-TILED = 3
-"""The number of times that a word must occur in a picture to count as a pattern over it."""
-MARKED = 5
-"""The fewest letters of such a word."""
+TILED, MANY = 3, 5
+"""The number of times that a word must occur in the light tones to count as a pattern over the picture, if labels with
+it are fewer, and the number for any word."""
+MARKED, CUT = 5, 75
+"""The fewest letters of such a word, and the similarity (0-100) of its parts, which the edges cut off."""
 EDGE_SIDE, DRAWN, DEEP, FRAME, WIDE = 512, 40, 0.02, 0.6, 0.3
 """For cut edges: the side in pixels to which a picture is shrunk; the difference from the background that counts as
 drawn; the depth that a stroke must reach, as a share of the side; the share of an edge above which it is covered by a
@@ -50,7 +50,7 @@ def detail(image: Image) -> float:
     if max(grey.size) > 1024:
         grey.thumbnail((1024, 1024), Module.Resampling.LANCZOS)
     whole = np.asarray(grey, dtype=np.float32)
-    edges = _edges(whole)
+    edges = float(whole.std())
     if edges < 1.0:
         return 0.0  # The picture is blank.
 
@@ -64,11 +64,6 @@ def detail(image: Image) -> float:
         middle = (low + high) // 2
         low, high = (low, middle) if lossless(SHARES[middle]) else (middle + 1, high)
     return SHARES[low] if low < len(SHARES) else 1.0
-
-
-def _edges(values: Any) -> float:
-    """Return the strength of a picture's contrasts: the standard deviation of its values."""
-    return float(values.std())
 
 
 def find_watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
@@ -106,24 +101,22 @@ def _owner(line: str, alike: int) -> str | None:
 
 def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
     """Return a word that is repeated in the light tones, possibly cut off, and is not just a repeated label."""
+    words, labels = ([word for word in some if len(word) >= MARKED - 1] for some in (faint, plain))
+    for word in words:
+        alike = sum(_is_part(word, other) and 0.5 <= len(other) / len(word) < 1.5 for other in words)
+        if (
+            len(word) >= MARKED
+            and alike >= TILED
+            and (alike >= MANY or alike > sum(_is_part(word, other) for other in labels))
+        ):
+            return word
+    return None
+
+
+def _is_part(word: str, other: str) -> bool:
     from rapidfuzz import fuzz
 
-    words = [word for word in faint if len(word) >= MARKED - 1]
-    for word in words:
-        if len(word) < MARKED:
-            continue
-        alike = [
-            other
-            for other in words
-            if fuzz.partial_ratio(word, other, score_cutoff=ALIKE) and 0.5 <= len(other) / len(word) < 1.5
-        ]
-        labels = sum(
-            bool(fuzz.partial_ratio(word, other, score_cutoff=ALIKE)) for other in plain if len(other) >= MARKED - 1
-        )
-        if len(alike) >= TILED and (len(alike) > labels or labels > TILED):
-            return word
-    again = Counter(word for word in plain if len(word) > MARKED)
-    return next((word for word, times in again.items() if times > TILED + 1), None)
+    return fuzz.partial_ratio(word, other, score_cutoff=CUT) > 0
 
 
 def _letters(line: str) -> str:
@@ -240,9 +233,8 @@ def layout_lines(lines: Sequence[TextLine], width: int, height: int) -> list[dic
     return rows
 
 
-SIDE, LOW, BANDS = 64, 16, 16
-"""A picture is scaled to SIDE x SIDE; its LOW x LOW lowest frequencies give 256 bits, in bands of 16."""
-WIDTH = LOW * LOW // BANDS
+SIDE, LOW = 64, 16
+"""A picture is scaled to SIDE x SIDE; its LOW x LOW lowest frequencies give 256 bits."""
 
 
 def picture_hashes(image: Image) -> list[str]:
@@ -287,55 +279,16 @@ def distance(first: str, second: str) -> int:
     return (int(first, 16) ^ int(second, 16)).bit_count()
 
 
-class NearIndex:
-    """An index that finds all hashes within a distance of `bits`, by multi-index hashing.
-
-    Two such hashes differ by at most `bits // BANDS` bits in at least one band of 16 bits, so only the buckets near
-    each band are searched.
-    """
-
-    def __init__(self, bits: int) -> None:
-        self.bits = bits
-        masks = [0]
-        for n in range(1, bits // BANDS + 1):
-            masks += [sum(1 << bit for bit in chosen) for chosen in combinations(range(WIDTH), n)]
-        self._masks = masks
-        self._buckets: list[dict[int, list[str]]] = [{} for _ in range(BANDS)]
-        self._hashes: dict[str, int] = {}
-
-    def add(self, id: str, hash: str) -> None:
-        """Add a hash."""
-        self._hashes[id] = int(hash, 16)
-        for band, value in enumerate(_bands(int(hash, 16))):
-            self._buckets[band].setdefault(value, []).append(id)
-
-    def near(self, hash: str) -> list[tuple[int, str]]:
-        """Return distance and id of all hashes in range, nearest first."""
-        value = int(hash, 16)
-        seen = {
-            id
-            for band, part in enumerate(_bands(value))
-            for mask in self._masks
-            for id in self._buckets[band].get(part ^ mask, ())
-        }
-        distances = ((((self._hashes[id] ^ value).bit_count()), id) for id in seen)
-        return sorted(pair for pair in distances if pair[0] <= self.bits)
-
-
-def _bands(value: int) -> Iterator[int]:
-    for _ in range(BANDS):
-        yield value & ((1 << WIDTH) - 1)
-        value >>= WIDTH
-
-
 def near_duplicates(ranked: Sequence[tuple[str, Sequence[str]]], bits: int) -> dict[str, tuple[str, int]]:
     """Return id -> (id of a better picture, distance) of near duplicates; `ranked` has the best pictures first."""
-    indexes, duplicates = [NearIndex(bits) for _ in ranked[0][1]] if ranked else [], dict[str, tuple[str, int]]()
+    duplicates = dict[str, tuple[str, int]]()
+    kept, words = list[str](), np.zeros((len(ranked), len(ranked[0][1]) if ranked else 0, 4), np.uint64)
     for id, hashes in ranked:
-        near = sorted(match for index, hash in zip(indexes, hashes, strict=True) for match in index.near(hash))
-        if near:
-            duplicates[id] = near[0][1], near[0][0]
-            continue
-        for index, hash in zip(indexes, hashes, strict=True):
-            index.add(id, hash)
+        own = np.array([np.frombuffer(bytes.fromhex(hash), np.uint64) for hash in hashes])
+        distances = np.bitwise_count(words[: len(kept)] ^ own).sum(axis=2).min(axis=1)
+        if kept and (least := int(distances.min())) <= bits:
+            duplicates[id] = min(kept[n] for n in np.flatnonzero(distances == least)), least
+        else:
+            words[len(kept)] = own
+            kept.append(id)
     return duplicates

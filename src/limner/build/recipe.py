@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -16,19 +16,16 @@ from .. import exams
 from ..core.asks import Prompts
 from ..core.data_rows import Problems
 from ..core.errors import LimnerError, UsageError
-from ..core.schema import StrictModel, add_problems, first_error, line_of, read_declared
+from ..core.schema import StrictModel, add_problems, first_error, line_of, read_model
 from .ask import ASK, AskSettings
-from .base import BuildStep, Code
+from .base import BuildStep, Code, GenericSettings
 from .reviews import REVIEW
 from .sources import SOURCE
-from .steps import DUPLICATES, FILTER, JOIN, MEASURE, PAINT, RECURRING, SAMPLE, SPLIT
+from .steps import STEPS as OTHER_STEPS
 
 FILE = "recipe.toml"
 """The recipe's file in its exam's folder; the folder also has ``prompts/`` and the files that its steps read."""
-STEPS: dict[str, BuildStep] = {
-    step.name: step
-    for step in (SOURCE, ASK, FILTER, MEASURE, DUPLICATES, RECURRING, PAINT, REVIEW, SAMPLE, SPLIT, JOIN)
-}
+STEPS: dict[str, BuildStep] = {SOURCE.name: SOURCE, ASK.name: ASK, REVIEW.name: REVIEW, **OTHER_STEPS}
 """The generic steps by name."""
 
 
@@ -54,7 +51,6 @@ class StepEntry(StrictModel):
         name: Its name in this recipe.
         step: The generic step, or the one of the recipe's own code, if its name differs.
         about: A line that says what it does here.
-        roles: The step's name of a role -> the build's, if they differ.
         off: Whether the step is left out unless ``--set NAME.off=false`` is given.
     """
 
@@ -63,7 +59,6 @@ class StepEntry(StrictModel):
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     step: str = ""
     about: str = ""
-    roles: dict[str, str] = Field(default_factory=dict)
     off: bool = False
 
     @property
@@ -88,23 +83,17 @@ class RecipeFile(StrictModel):
     code: str = ""
     copied: dict[str, str] = Field(default_factory=dict)
     roles: dict[str, str] = Field(default_factory=dict)
-    paper: list[PaperCount] = Field(default_factory=list)
-    steps: list[StepEntry] = Field(min_length=1)
+    paper: tuple[PaperCount, ...] = ()
+    steps: tuple[StepEntry, ...] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
 class RecipeStep:
-    """A step of a recipe, with checked settings and roles.
-
-    Attributes:
-        name: Its name in the recipe.
-        roles: The step's name of a role -> the build's.
-    """
+    """A step of a recipe under its name there, with checked settings."""
 
     name: str
     step: BuildStep
     settings: StrictModel
-    roles: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -126,9 +115,9 @@ class BuildRecipe:
     file: Path
     roles: Mapping[str, str]
     paper: tuple[PaperCount, ...]
-    entries: tuple[StepEntry, ...]
+    steps: tuple[StepEntry, ...]
     code: Code
-    copied: Mapping[str, str] = field(default_factory=dict)
+    copied: Mapping[str, str]
 
     @property
     def folder(self) -> Path:
@@ -142,7 +131,7 @@ class BuildRecipe:
         Raises:
             UsageError: A step does not exist, or a setting is not valid.
         """
-        return tuple(self._place(entry) for entry in self.entries if not entry.off)
+        return tuple(self._place(entry) for entry in self.steps if not entry.off)
 
     def _place(self, entry: StepEntry) -> RecipeStep:
         try:
@@ -164,12 +153,10 @@ class BuildRecipe:
         """
         step = self.step_of(entry)
         settings = step.settings.model_validate(entry.settings)
-        if sort := getattr(settings, "sort", ""):
-            step = replace(step, takes=sort, makes=sort)
-        if step.bind is not None:
-            step = step.bind(step, settings, self.code)
+        if isinstance(settings, GenericSettings):
+            step = settings.declare(replace(step, takes=settings.sort, makes=settings.sort), self.code)
         step = replace(step, about=entry.about or step.about)
-        return RecipeStep(entry.name, step, settings, {role: entry.roles.get(role, role) for role in step.roles})
+        return RecipeStep(entry.name, step, settings)
 
     def step_of(self, entry: StepEntry) -> BuildStep:
         """Return the kind of step that an entry names.
@@ -194,18 +181,18 @@ class BuildRecipe:
         Raises:
             UsageError: There is no such step or setting.
         """
-        names = [entry.name for entry in self.entries]
+        names = [entry.name for entry in self.steps]
         if unknown := sorted(given.keys() - set(names)):
             raise UsageError(f"recipe {self.name} has no step {unknown[0]!r}; its steps are: {', '.join(names)}")
-        return replace(self, entries=tuple(_changed(entry, given.get(entry.name, {})) for entry in self.entries))
+        return replace(self, steps=tuple(_changed(entry, given.get(entry.name, {})) for entry in self.steps))
 
     def asked_roles(self) -> list[str]:
         """Return the roles that steps use, in order."""
-        return list(dict.fromkeys(role for place in self.places for role in place.roles.values()))
+        return list(dict.fromkeys(role for place in self.places for role in place.step.roles))
 
     def drawing_roles(self) -> set[str]:
         """Return the roles that draw."""
-        return {place.roles[word] for place in self.places for word in place.step.painters}
+        return {role for place in self.places for role in place.step.painters}
 
 
 def _changed(entry: StepEntry, given: Mapping[str, Any]) -> StepEntry:
@@ -243,7 +230,7 @@ def read_recipe(path: Path, exam: str = "") -> BuildRecipe:
     Raises:
         DataError: It cannot be read, or something in it is not valid; every problem has its line.
     """
-    file = read_declared(path, RecipeFile)
+    file = read_model(path, RecipeFile)
     problems, text = Problems(), path.read_text(encoding="utf-8")
     names = [entry.name for entry in file.steps]
     for n, name in enumerate(names):
@@ -258,17 +245,7 @@ def read_recipe(path: Path, exam: str = "") -> BuildRecipe:
         problems.add(f"exam: the kind of exam to make, one of {', '.join(kinds)}", path, line_of(text, ("exam",)))
     problems.settle()
     code = vars(import_module(file.code)) if file.code else {}
-    return BuildRecipe(
-        file.name,
-        file.title,
-        exam or file.exam,
-        path,
-        file.roles,
-        tuple(file.paper),
-        tuple(file.steps),
-        code,
-        file.copied,
-    )
+    return BuildRecipe(**{**dict(file), "exam": exam or file.exam, "file": path, "code": code})
 
 
 def check_recipe(path: Path) -> BuildRecipe:
@@ -281,7 +258,7 @@ def check_recipe(path: Path) -> BuildRecipe:
     recipe = read_recipe(path, installed)
     problems, text = Problems(), path.read_text(encoding="utf-8")
     fields: dict[str, set[str] | None] = {}
-    for n, entry in enumerate(recipe.entries):
+    for n, entry in enumerate(recipe.steps):
         at = ("steps", n)
         try:
             place = recipe.bind(entry)
@@ -291,48 +268,39 @@ def check_recipe(path: Path) -> BuildRecipe:
         except UsageError as error:
             problems.add(f"step {entry.name}: {error}", path, line_of(text, (*at, "step")))
             continue
-        for message, key in (
-            *_prompt_problems(recipe, place),
-            *_field_problems(place, fields),
-            *_role_problems(recipe, place),
-        ):
+        for message, *key in _place_problems(recipe, place, fields):
             problems.add(f"step {entry.name}: {message}", path, line_of(text, (*at, *key)))
     problems.settle()
     return recipe
 
 
-def _prompt_problems(recipe: BuildRecipe, place: RecipeStep) -> Iterator[tuple[str, tuple[str, ...]]]:
-    prompts = recipe.prompts()
-    for name in place.step.prompts:
+def _place_problems(
+    recipe: BuildRecipe, place: RecipeStep, fields: dict[str, set[str] | None]
+) -> Iterator[tuple[str, ...]]:
+    """Yield what is wrong with a step and the key in question; where code or a table sets fields, all may be there."""
+    step, prompts = place.step, recipe.prompts()
+    for name in step.prompts:
         try:
             text = prompts.text(name)
         except LimnerError as error:
-            yield str(error), ("prompt",)
+            yield str(error), "prompt"
             continue
         if isinstance(place.settings, AskSettings) and name == place.settings.prompt:
             for key in place.settings.fill:
                 if f"{{{{{key}}}}}" not in text:
-                    yield f"prompt {name}.md lacks the field {{{{{key}}}}}", ("fill", key)
-
-
-def _role_problems(recipe: BuildRecipe, place: RecipeStep) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for role in place.roles.values():
-        if role not in recipe.roles:
-            yield f"the role {role!r} is not described under roles", ("role",)
-
-
-def _field_problems(place: RecipeStep, fields: dict[str, set[str] | None]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the fields that no earlier step sets; where code or a table sets fields, they are not known."""
-    step = place.step
+                    yield f"prompt {name}.md lacks the field {{{{{key}}}}}", "fill", key
     known = fields.get(step.takes, set())
     if step.source is None and step.takes not in fields:
-        yield f"no earlier step makes items of the sort {step.takes!r}", ("sort",)
+        yield f"no earlier step makes items of the sort {step.takes!r}", "sort"
     elif step.source is None and known is not None:
         for name in sorted(set(step.reads or ()) - known - {"warnings"}):
-            yield f"no earlier step sets the field {name!r}", (name,)
+            yield f"no earlier step sets the field {name!r}", name
     declared = step.name in STEPS and (step.source is None or bool(step.writes))
     before = fields.get(step.makes, set())
     fields[step.makes] = before | set(step.writes) if declared and before is not None else None
+    for role in step.roles:
+        if role not in recipe.roles:
+            yield f"the role {role!r} is not described under roles", "role"
 
 
 def recipes() -> Iterator[BuildRecipe]:
@@ -348,14 +316,13 @@ def open_recipe(name: str) -> BuildRecipe:
     Raises:
         UsageError: There is none.
     """
-    installed = list(recipes())
-    for recipe in installed:
-        if recipe.name == name:
-            return recipe
+    installed = {recipe.name: recipe for recipe in recipes()}
+    if name in installed:
+        return installed[name]
     path = Path(name) / FILE if Path(name).is_dir() else Path(name)
     if path.is_file():
         return read_recipe(path.resolve())
     raise UsageError(
-        f"no recipe {name!r}; the recipes are: {', '.join(recipe.name for recipe in installed) or 'none'}. "
+        f"no recipe {name!r}; the recipes are: {', '.join(installed) or 'none'}. "
         f"Your own recipe is a file, such as ./{FILE}"
     )

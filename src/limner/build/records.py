@@ -67,21 +67,18 @@ def load_build(store: Store, name: str) -> Build:
     Raises:
         UsageError: There is none; the message lists the existing builds.
     """
-    existing = load_builds(store)
-    for build in existing:
-        if build.name == name:
-            return build
-    names = ", ".join(build.name for build in existing) or "none"
+    existing = {build.name: build for build in load_builds(store)}
+    if name in existing:
+        return existing[name]
+    names = ", ".join(existing) or "none"
     raise UsageError(f"{store.url} has no build {name!r}; its builds are: {names}. `limner build new` starts one")
 
 
 def load_builds(store: Store) -> list[Build]:
     """Return all builds, by name."""
     with store.reading() as connection:
-        return [
-            Build(**row._mapping)
-            for row in connection.execute(sa.select(*content_columns(builds)).order_by(builds.c.name))
-        ]
+        rows = connection.execute(sa.select(*content_columns(builds)).order_by(builds.c.name))
+        return [Build(**row._mapping) for row in rows]
 
 
 def save_rows(store: Store, rows: Sequence[BuildRow]) -> Future[None]:
@@ -104,17 +101,10 @@ def load_rows(store: Store, build: str, step: str) -> dict[str, BuildRow]:
 
 def forget_rows(store: Store, build: str, step: str, items: Iterable[str]) -> None:
     """Delete rows of items that a source no longer has."""
-    gone = sorted(items)
-
-    def operation(connection: sa.Connection) -> None:
-        for item in gone:
-            connection.execute(
-                build_items.delete().where(
-                    build_items.c.build == build, build_items.c.step == step, build_items.c.item == item
-                )
-            )
-
-    store.write(operation)
+    table = build_items.c
+    query = build_items.delete().where(table.build == build, table.step == step, table.item == sa.bindparam("gone"))
+    rows = [{"gone": item} for item in sorted(items)]
+    store.write(lambda connection: connection.execute(query, rows))
 
 
 def add_review(store: Store, review: Review) -> Review:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..core.errors import UsageError
 from ..core.images import SUFFIXES, inspect
 from .base import BuildItem
 from .engine import Builder
+from .flow import items_of_sort
 from .recipe import RecipeStep
 from .records import add_review, load_reviews
 from .reviews import (
@@ -45,27 +46,71 @@ def review_places(builder: Builder) -> list[RecipeStep]:
     return places
 
 
-def review_standings(builder: Builder) -> dict[str, tuple[BuildItem, ReviewStanding]]:
+@dataclass(frozen=True)
+class ReviewItem:
+    """An item in review.
+
+    Attributes:
+        item: The item as it came to review; empty for one that a reviewer has added.
+        place: The review, as a step of the recipe.
+        done: Its reviews, oldest first.
+        standing: The result so far.
+    """
+
+    item: BuildItem
+    place: RecipeStep
+    done: Sequence[Review]
+    standing: ReviewStanding
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is accepted or rejected."""
+        return self.standing.verdict in ("accepted", "rejected")
+
+    @property
+    def warnings(self) -> list[str]:
+        """What reviewers should look at: changes, the warnings of steps, and points that another model denied."""
+        body, changed = self.item.body, ", ".join(self.standing.changed)
+        return [
+            *([f"changed since it was judged: {changed}"] if changed else []),
+            *(f"an earlier step would now drop it: {why}" for why in body.get(KEPT) or ()),
+            *map(str, body.get("warnings") or ()),
+            *(f"denied on the picture: {point}" for point in body.get("denied") or ()),
+        ]
+
+    def is_due(self, reviewer: str) -> bool:
+        """Return whether a reviewer has to judge it, or to judge it again."""
+        mine, standing = self.standing.votes.get(reviewer), self.standing
+        outdated = bool(standing.changed) and mine != standing.arrived
+        return outdated or (not self.is_settled and (mine is None or standing.verdict == "disputed"))
+
+    def others(self, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the other versions of it, each with those who voted for it."""
+        return [
+            {"base": id, "by": self.voters(id), "state": state}
+            for id, state in self.standing.states.items()
+            if state != shown
+        ]
+
+    def voters(self, state: str) -> list[str]:
+        """Return those who voted for a state."""
+        return sorted(who for who, vote in self.standing.votes.items() if vote == state)
+
+
+def review_items(builder: Builder) -> dict[str, ReviewItem]:
     """Return every item in review, including those added by reviewers, with the result so far."""
-    reviews, by_item = load_reviews(builder.store, builder.build.name), dict[str, tuple[BuildItem, ReviewStanding]]()
+    reviews, in_review = load_reviews(builder.store, builder.build.name), dict[str, ReviewItem]()
     for place in review_places(builder):
         how = place.settings
         assert isinstance(how, ReviewSettings)
-        items = builder.arriving(place.name)
-        added = {id: BuildItem(id, {}, place.step.makes) for id in added_items(place.name, reviews)}
-        for id, item in (added | {id: item for id, item in items.items() if item.sort == place.step.takes}).items():
+        items = {id: BuildItem(id, {}, place.step.makes) for id in added_items(place.name, reviews)}
+        items |= {item.id: item for item in items_of_sort(builder.arriving(place.name), place.step.takes)}
+        for id, item in items.items():
             done = reviews_of(place.name, reviews.get(id, ()))
             if how.takes(item, done):
-                by_item[id] = item, replace(review_standing(how.shown(item), done, how.reviewers), step=place.name)
-    return by_item
-
-
-def warnings_of(item: BuildItem, standing: ReviewStanding) -> list[str]:
-    """Return what reviewers should look at: changes, the warnings of steps, and points that another model denied."""
-    changed = [f"changed since it was judged: {', '.join(standing.changed)}"] if standing.changed else []
-    denied = [f"denied on the picture: {point}" for point in item.body.get("denied") or ()]
-    kept = [f"an earlier step would now drop it: {why}" for why in item.body.get(KEPT) or ()]
-    return [*changed, *kept, *map(str, item.body.get("warnings") or ()), *denied]
+                standing = review_standing(how.shown(item), done, how.reviewers)
+                in_review[id] = ReviewItem(item, place, done, standing)
+    return in_review
 
 
 def write_review(builder: Builder, file: Path, reviewer: str) -> int:
@@ -74,21 +119,19 @@ def write_review(builder: Builder, file: Path, reviewer: str) -> int:
     Each has ``action``, ``change`` and ``comment`` to be filled in.
     """
     lines = list[dict[str, Any]]()
-    for id, (item, standing) in review_standings(builder).items():
-        settled = standing.verdict in ("accepted", "rejected")
-        judged = reviewer in standing.votes and standing.verdict != "disputed"
-        outdated = bool(standing.changed) and standing.votes.get(reviewer) != standing.arrived
-        if (settled or judged) and not outdated:
-            continue
-        others = [
-            {"base": state, "by": sorted(who for who, vote in standing.votes.items() if vote == state), "state": body}
-            for state, body in standing.states.items()
-            if body != standing.body
-        ]
-        row: dict[str, Any] = {"item": id, "step": standing.step, "action": "", "change": {}, "comment": ""}
-        row["base"] = state_id(standing.body)
-        row |= {"picture": _save_picture(builder, item, file), "warnings": warnings_of(item, standing)}
-        lines.append({**row, "state": standing.body, "others": others})
+    for id, each in review_items(builder).items():
+        if each.is_due(reviewer):
+            state = each.standing.body
+            row = {
+                "item": id,
+                "step": each.place.name,
+                "action": "",
+                "change": {},
+                "comment": "",
+                "base": state_id(state),
+            }
+            row |= {"picture": _save_picture(builder, each.item, file), "warnings": each.warnings}
+            lines.append({**row, "state": state, "others": each.others(state)})
     _write_rows(file, lines)
     return len(lines)
 
@@ -111,11 +154,11 @@ def read_review(builder: Builder, file: Path, reviewer: str) -> int:
     Raises:
         DataError: The file has errors; the message gives the line of each, and nothing is stored.
     """
-    problems, reviews, standings = Problems(), list[Review](), review_standings(builder)
+    problems, reviews, in_review = Problems(), list[Review](), review_items(builder)
     steps = [place.name for place in review_places(builder)]
     for number, row in _read_rows(file, problems):
         action, item, change = row.get("action"), row.get("item"), row.get("change") or {}
-        base = row.get("base") if action != "settle" or row.get("base") else None
+        base, step = row.get("base") or None, row.get("step") or steps[-1]
         if not action:
             continue
         if action not in ACTIONS or not isinstance(item, str) or not isinstance(change, dict):
@@ -124,17 +167,17 @@ def read_review(builder: Builder, file: Path, reviewer: str) -> int:
             problems.add(f"{action}: change says nothing", file, number, item)
         elif not item.strip():
             problems.add("item is empty: it must be an item of the review", file, number)
-        elif item not in standings and not (action == "add" and not base):
+        elif item not in in_review and (action != "add" or base):
             problems.add("the review has no such item", file, number, item)
+        elif item not in in_review and step not in steps:
+            problems.add(f"step {step!r}: the recipe's reviews are: {', '.join(steps)}", file, number, item)
         else:
-            state = standings[item][1].states.get(base or "") if item in standings else None
-            step = standings[item][1].step if item in standings else row.get("step") or steps[-1]
-            if step not in steps:
-                problems.add(f"step {step!r}: the recipe's reviews are: {', '.join(steps)}", file, number, item)
-                continue
-            review = Review(builder.build.name, item, reviewer, action, base or None, change or None, step=step)
-            kept = None if state is None else dict(state)
-            reviews.append(replace(review, comment=row.get("comment") or None, state=kept))
+            review = Review(builder.build.name, item, reviewer, action, base, change or None, step=step)
+            if item in in_review:
+                state = in_review[item].standing.states.get(base or "")
+                kept = None if state is None else dict(state)
+                review = replace(review, step=in_review[item].place.name, state=kept)
+            reviews.append(replace(review, comment=row.get("comment") or None))
     problems.settle()
     for review in reviews:
         add_review(builder.store, review)

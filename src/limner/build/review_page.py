@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -21,22 +20,20 @@ from starlette.routing import Route
 from .. import exams
 from ..core.errors import LostImage
 from ..core.images import WEB_FORMATS, BadImage, inspect
+from ..core.json_text import value_at
 from ..core.redaction import csrf_token, secrets_equal, token_hash
-from ..core.schema import first_error
-from ..core.vocabulary import value_at
+from ..core.schema import FrozenModel, first_error
 from ..serve.base import Pages, check_change, make_app
 from ..store import Store
 from ..store.schema import build_items, build_reviews, builds
 from ..strategies.svg.clean import clean
 from ..strategies.svg.document import BadSvg
-from .open import open_build
-from .recipe import RecipeStep
-from .records import load_reviews, named_review
-from .review_files import review_standings, warnings_of
-from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, read_hints, reviews_of, state_id
+from .engine import open_build
+from .records import named_review
+from .review_files import ReviewItem, review_items
+from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, read_hints, state_id
 
 HERE = Path(__file__).parent
-MAX_COMMENT_CHARS = 10_000
 TITLE_FIELDS = ("prompt", "free_prompt", "path", "name", "source.title", "source.origin")
 """The fields that describe an item if it has no title."""
 SHOWN_WORDS = 160
@@ -68,13 +65,6 @@ def _identify(request: Request) -> tuple[str, Reviewer, ReviewDesk]:
     raise HTTPException(404)
 
 
-def _item(request: Request, desk: ReviewDesk) -> str:
-    id = str(request.path_params["id"])
-    if not desk.knows(id):
-        raise HTTPException(404, "This review does not have this item.")
-    return id
-
-
 def index(request: Request) -> Response:
     """Show everything that is in review."""
     token, reviewer, desk = _identify(request)
@@ -89,12 +79,13 @@ def index(request: Request) -> Response:
 def page(request: Request) -> Response:
     """Show one item."""
     token, reviewer, desk = _identify(request)
-    id = _item(request, desk)
+    found = desk.find(request)
+    id, step = found.item.id, found.place
     waiting = [row["id"] for row in desk.rows(reviewer) if row["due"] and row["id"] != id]
     shown: Response = request.app.state.pages.response(
         "item.html", title=f"{id}: review of {desk.name}", token=token, reviewer=reviewer, id=id,
-        csrf=csrf_token(token), name=desk.title(id), guide=desk.guide(id), left=len(waiting),
-        following=waiting[0] if waiting else "",
+        csrf=csrf_token(token), name=desk.title(found), left=len(waiting), following=waiting[0] if waiting else "",
+        guide=f"{step.step.about}." if getattr(step.settings, "write", "") else desk.hints.guide,
     )  # fmt: skip
     return shown
 
@@ -103,74 +94,76 @@ def data(request: Request) -> Response:
     """Return an item's version to judge, as JSON."""
     _, reviewer, desk = _identify(request)
     fields = {path: hint.model_dump(exclude_none=True) for path, hint in desk.hints.fields.items()}
-    return JSONResponse({**desk.view(_item(request, desk), reviewer), "fields": fields})
+    return JSONResponse({**desk.view(desk.find(request), reviewer), "fields": fields})
+
+
+class SentReview(FrozenModel):
+    """What the page sends: an action on a version of an item.
+
+    Attributes:
+        base: The version, by its id.
+        seen: The id of the last review that the page showed.
+        state: The version as changed.
+    """
+
+    action: str
+    base: str
+    seen: str | None = None
+    comment: str = Field(default="", max_length=10_000)
+    state: dict[str, Any] | None = None
 
 
 async def act(request: Request) -> Response:
     """Store a reviewer's action."""
     token, reviewer, desk = await asyncio.to_thread(_identify, request)
     await check_change(request, token)
-    id = await asyncio.to_thread(_item, request, desk)
-    review, seen = _review(await _body(request), id, reviewer, desk)
-    review = review and replace(review, step=desk.step(id))
-    if review is None:
-        return JSONResponse({"error": GONE, "now": await asyncio.to_thread(desk.view, id, reviewer)}, 409)
-    if await add_if_unchanged(desk.store, review, seen, alone=not reviewer.settles) is None:
-        return JSONResponse({"error": CHANGED, "now": await asyncio.to_thread(desk.view, id, reviewer)}, 409)
-    return JSONResponse({"kept": True, "now": await asyncio.to_thread(desk.view, id, reviewer)})
-
-
-async def _body(request: Request) -> dict[str, Any]:
+    found = await asyncio.to_thread(desk.find, request)
     try:
-        body = json.loads(await request.body())
-    except (ValueError, RecursionError) as error:
-        raise HTTPException(400, "This is not valid JSON.") from error
-    if not isinstance(body, dict):
-        raise HTTPException(400, "Expected a JSON object.")
-    return body
+        sent = SentReview.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise HTTPException(400, "The request is not as our page sends it.") from error
+    review, refusal = _review(sent, found, reviewer, desk), GONE
+    if review is not None:
+        kept = await add_if_unchanged(desk.store, review, sent.seen, alone=not reviewer.settles)
+        refusal = CHANGED if kept is None else ""
+    now = await asyncio.to_thread(desk.view, found, reviewer)
+    return JSONResponse({"error": refusal, "now": now}, 409) if refusal else JSONResponse({"kept": True, "now": now})
 
 
-def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk) -> tuple[Review | None, str | None]:
-    """Return a request's review, or None if its version no longer exists, and the id of the last review on its page."""
-    action, base, seen = body.get("action"), body.get("base"), body.get("seen")
-    comment = body.get("comment") or ""
-    texts = isinstance(comment, str) and isinstance(seen, str | None)
-    if not texts or not isinstance(base, str) or len(comment) > MAX_COMMENT_CHARS:
-        raise HTTPException(400, "The request is not as our page sends it.")
-    states, state = desk.states(id), body.get("state")
-    settles = action == "settle"
+def _review(sent: SentReview, found: ReviewItem, reviewer: Reviewer, desk: ReviewDesk) -> Review | None:
+    """Return a request's review, or None if its version no longer exists."""
+    action, states, settles = sent.action, found.standing.states, sent.action == "settle"
     if action not in ("accept", "save", "reject", "comment", "settle") or (settles and not reviewer.settles):
         raise HTTPException(403, "You cannot do this with your link.")
-    if action == "comment":
-        if not comment.strip():
-            raise HTTPException(422, "The comment is empty.")
-        return Review(desk.name, id, reviewer.name, "comment", None, None, comment), seen
-    if base == REJECTED and settles:
-        return Review(desk.name, id, reviewer.name, "settle", None, None, comment or None), seen
-    if base not in states:
-        return None, seen
-    change: dict[str, Any] = {}
-    if action == "save" or (settles and state is not None):
-        if not isinstance(state, dict):
-            raise HTTPException(400, "The request is not as our page sends it.")
-        if why := why_not_saved(states[base], state, desk.rubric):
+    if action == "comment" and not sent.comment.strip():
+        raise HTTPException(422, "The comment is empty.")
+    comment = sent.comment or None
+    review = Review(desk.name, found.item.id, reviewer.name, action, comment=comment, step=found.place.name)
+    if action == "comment" or (settles and sent.base == REJECTED):
+        return review
+    if sent.base not in states:
+        return None
+    judged, change = dict(states[sent.base]), dict[str, Any]()
+    if action == "save" or (settles and sent.state is not None):
+        state = sent.state or {}
+        if why := why_not_saved(judged, state, desk.rubric):
             raise HTTPException(422, f"This cannot be saved: {why}")
-        word, change = describe_change(states[base], state)
+        word, change = describe_change(judged, state)
         if not settles:
             action = word if change else "accept"
         elif word == "add":
             change = {name: state[name] for name in change}
-    judged = dict(states[base])
-    if action != "reject" and (field := desk.lacks(id, {**judged, **change})):
+    field = getattr(found.place.settings, "write", "")
+    if action != "reject" and field and not {**judged, **change}.get(field):
         raise HTTPException(422, f"Write {field.replace('_', ' ')} first, or reject the item.")
-    return Review(desk.name, id, reviewer.name, str(action), base, change or None, comment or None, state=judged), seen
+    return replace(review, action=action, base=sent.base, body=change or None, state=judged)
 
 
 def picture(request: Request) -> Response:
     """Return a picture that belongs to an item."""
     _, _, desk = _identify(request)
-    id, sha256 = _item(request, desk), request.path_params["sha256"]
-    if sha256 not in desk.pictures(id):
+    sha256 = request.path_params["sha256"]
+    if sha256 not in desk.pictures(desk.find(request)):
         raise HTTPException(404)
     try:
         content = desk.store.blobs.get(sha256)
@@ -183,7 +176,7 @@ def picture(request: Request) -> Response:
 def drawing(request: Request) -> Response:
     """Return a drawing that belongs to an item, as safe SVG."""
     _, _, desk = _identify(request)
-    svg = desk.drawing(_item(request, desk), request.path_params["field"])
+    svg = desk.drawing(desk.find(request), request.path_params["field"])
     if svg is None:
         raise HTTPException(404)
     try:
@@ -204,14 +197,13 @@ class ReviewDesk:
         self._mark: Any = None
         self._read()
 
-    def _read(self) -> None:
+    def _read(self) -> dict[str, ReviewItem]:
         with self._lock:
             mark = self._changed()
-            if mark == self._mark:
-                return
-            builder = open_build(self.store, self.name)
-            self._builder, self._found = builder, review_standings(builder)
-            self._reviews, self._mark = load_reviews(self.store, self.name), mark
+            if mark != self._mark:
+                self._builder = open_build(self.store, self.name)
+                self._items, self._mark = review_items(self._builder), mark
+            return self._items
 
     def _changed(self) -> Any:
         """Return a value that changes with every row and is cheap to read."""
@@ -235,43 +227,36 @@ class ReviewDesk:
         """The model of the exam's rubric."""
         return exams.kind(self._builder.recipe.exam).rubric
 
+    def find(self, request: Request) -> ReviewItem:
+        """Return the item that a request names; one that is not in review gives 404."""
+        found = self._read().get(str(request.path_params["id"]))
+        if found is None:
+            raise HTTPException(404, "This review does not have this item.")
+        return found
+
     def rows(self, reviewer: Reviewer) -> list[dict[str, Any]]:
         """Return a row for every item, those that are due for this reviewer first."""
-        self._read()
         rows = []
-        for id, (item, standing) in self._found.items():
-            mine = standing.votes.get(reviewer.name)
-            settled = standing.verdict in ("accepted", "rejected")
-            # Reviewers see a dispute only after they have judged, unless they settle disputes.
-            verdict = standing.verdict if settled or mine or reviewer.settles else "open"
-            due = verdict == "disputed" or (not settled and mine is None and not reviewer.settles)
-            due = due or (bool(standing.changed) and mine != standing.arrived and not reviewer.settles)
-            rows.append({"id": id, "name": self.title(id), "verdict": verdict,
-                         "said": VERDICTS[verdict], "judged": mine is not None, "votes": len(standing.votes),
-                         "due": due, "pictures": self.pictures(id)[:1],
-                         "warnings": warnings_of(item, standing)})  # fmt: skip
+        for id, found in self._read().items():
+            verdict, judged = self._verdict(found, reviewer), reviewer.name in found.standing.votes
+            due = verdict == "disputed" if reviewer.settles else found.is_due(reviewer.name)
+            rows.append({"id": id, "name": self.title(found), "verdict": verdict, "said": VERDICTS[verdict],
+                         "judged": judged, "votes": len(found.standing.votes), "due": due,
+                         "pictures": self.pictures(found)[:1], "warnings": found.warnings})  # fmt: skip
         return sorted(rows, key=lambda row: (not row["due"], row["verdict"] != "disputed", row["id"]))
 
-    def knows(self, id: str) -> bool:
-        """Return whether the item is in review."""
-        self._read()
-        return id in self._found
+    def _verdict(self, found: ReviewItem, reviewer: Reviewer) -> str:
+        """Return the verdict; reviewers see a dispute only after they have judged, unless they settle disputes."""
+        seen = found.is_settled or reviewer.settles or reviewer.name in found.standing.votes
+        return found.standing.verdict if seen else "open"
 
-    def states(self, id: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return every version of an item."""
-        return self._found[id][1].states
-
-    def step(self, id: str) -> str:
-        """Return the review in which an item is."""
-        return self._found[id][1].step
-
-    def pictures(self, id: str) -> list[str]:
+    def pictures(self, found: ReviewItem) -> list[str]:
         """Return the hashes of the pictures that belong to an item."""
-        return [value for name in self.hints.pictures if (value := self._found[id][0].body.get(name))]
+        return [value for name in self.hints.pictures if (value := found.item.body.get(name))]
 
-    def drawing(self, id: str, field: str) -> str | None:
+    def drawing(self, found: ReviewItem, field: str) -> str | None:
         """Return the SVG in a field of an item."""
-        body = self._found[id][0].body
+        body = found.item.body
         return str(body[field]) if field in self.hints.drawings and field in body else None
 
     def needed(self, step: str = "") -> int:
@@ -279,65 +264,36 @@ class ReviewDesk:
         places = [place for place in self._builder.recipe.places if place.step.reviewed and step in (place.name, "")]
         return max((getattr(place.settings, "reviewers", 0) for place in places), default=0)
 
-    def view(self, id: str, reviewer: Reviewer) -> dict[str, Any]:
+    def view(self, found: ReviewItem, reviewer: Reviewer) -> dict[str, Any]:
         """Return an item's version to judge, and the part of the others' work that the reviewer may see."""
-        self._read()
-        item, standing = self._found[id]
+        found = self._read().get(found.item.id, found)
+        item, standing = found.item, found.standing
         mine = standing.votes.get(reviewer.name)
-        done = reviews_of(standing.step, self._reviews.get(id, ()))
-        own = [review for review in done if review.reviewer == reviewer.name]
+        own = [review for review in found.done if review.reviewer == reviewer.name]
         sees_all = reviewer.settles or mine is not None
-        shown = standing.states.get(mine or "") if mine not in (None, REJECTED) else None
-        state = shown or standing.body or next(iter(standing.states.values()), {})
-        settled = standing.verdict in ("accepted", "rejected")
+        state = standing.states.get(mine or "") or standing.body or next(iter(standing.states.values()), {})
+        others = found.others(state)
+        if against := found.voters(REJECTED):
+            others.append({"base": REJECTED, "by": against, "state": None})
+        seen = found.done if reviewer.settles else own
         return {
-            "id": id, "state": state, "base": state_id(state), "mine": mine,
-            "verdict": standing.verdict if settled or sees_all else "open", "needed": self.needed(standing.step),
+            "id": item.id, "state": state, "base": state_id(state), "mine": mine,
+            "verdict": self._verdict(found, reviewer), "needed": self.needed(found.place.name),
             "judged": len(standing.votes), "settles": reviewer.settles,
-            "seen": _last(done if reviewer.settles else own),
-            "others": self._others(standing.states, standing.votes, state) if sees_all else [],
-            "history": [_history_entry(review) for review in (done if sees_all else own)],
-            "warnings": warnings_of(item, standing),
+            "seen": seen[-1].id if seen else None,
+            "others": others if sees_all else [],
+            "history": [_history_entry(review) for review in (found.done if sees_all else own)],
+            "warnings": found.warnings,
             "texts": [[name, _text(item.body[name])] for name in self.hints.texts if item.body.get(name)],
-            "pictures": self.pictures(id),
+            "pictures": self.pictures(found),
             "drawings": [name for name in self.hints.drawings if name in item.body],
         }  # fmt: skip
 
-    def _others(
-        self, states: Mapping[str, Mapping[str, Any]], votes: Mapping[str, str], shown: Mapping[str, Any]
-    ) -> list[dict[str, Any]]:
-        others: list[dict[str, Any]] = [
-            {"base": id, "state": state, "by": sorted(who for who, vote in votes.items() if vote == id)}
-            for id, state in states.items()
-            if state != shown
-        ]
-        if against := sorted(who for who, vote in votes.items() if vote == REJECTED):
-            others.append({"base": REJECTED, "state": None, "by": against})
-        return others
-
-    def title(self, id: str) -> str:
+    def title(self, found: ReviewItem) -> str:
         """Return the words by which people know an item: its title, its prompt, or where it comes from."""
-        body = self._found[id][0].body
-        values = (value_at(body, name) for name in (self.hints.title, *TITLE_FIELDS) if name)
-        words = next((str(value) for value in values if value), id)
+        values = (value_at(found.item.body, name) for name in (self.hints.title, *TITLE_FIELDS) if name)
+        words = next((str(value) for value in values if value), found.item.id)
         return words if len(words) <= SHOWN_WORDS else f"{words[:SHOWN_WORDS]}…"
-
-    def guide(self, id: str) -> str:
-        """Return what a reviewer of an item has to do."""
-        place = self._place(id)
-        return f"{place.step.about}." if getattr(place.settings, "write", "") else self.hints.guide
-
-    def lacks(self, id: str, state: Mapping[str, Any]) -> str:
-        """Return the field that has to be written, if a state lacks it."""
-        field = getattr(self._place(id).settings, "write", "")
-        return field if field and not state.get(field) else ""
-
-    def _place(self, id: str) -> RecipeStep:
-        return next(place for place in self._builder.recipe.places if place.name == self.step(id))
-
-
-def _last(done: Sequence[Review]) -> str | None:
-    return done[-1].id if done else None
 
 
 def _history_entry(review: Review) -> dict[str, Any]:
@@ -346,7 +302,7 @@ def _history_entry(review: Review) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def describe_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -380,7 +336,7 @@ def why_not_saved(old: Any, new: Any, rubric: type[BaseModel] | None = None, pat
         for n, value in enumerate(new):
             if like and not isinstance(value, Mapping):
                 return f"{path}{n + 1} must be an object"
-    elif old is not None and new is not None and not _same_type(old, new):
+    elif old is not None and new is not None and _type_name(old) != _type_name(new):
         return f"{path.rstrip('.')} must be {_type_name(old)}, not {_type_name(new)}"
     if rubric is not None and isinstance(new, Mapping) and rubric.model_fields.keys() <= new.keys():
         try:
@@ -390,19 +346,9 @@ def why_not_saved(old: Any, new: Any, rubric: type[BaseModel] | None = None, pat
     return None
 
 
-def _same_type(old: Any, new: Any) -> bool:
-    numbers = (int, float)
-    if isinstance(old, numbers) and not isinstance(old, bool):
-        return isinstance(new, numbers) and not isinstance(new, bool)
-    return type(old) is type(new)
-
-
 def _type_name(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "an object"
-    return {str: "a text", bool: "true or false", list: "a list", int: "a number", float: "a number"}.get(
-        type(value), "empty"
-    )
+    names = {bool: "true or false", str: "a text", Mapping: "an object", list: "a list", int | float: "a number"}
+    return next((name for kind, name in names.items() if isinstance(value, kind)), "empty")
 
 
 async def add_if_unchanged(store: Store, review: Review, seen: str | None, *, alone: bool) -> Review | None:

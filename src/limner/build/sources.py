@@ -28,7 +28,7 @@ from ..core.images import MAX_BYTES, SUFFIXES, BadImage
 from ..core.loops import process_all
 from ..core.schema import LONE_SURROGATE, StrictModel
 from ..core.training import normalize_words
-from .base import BuildItem, BuildStep, Code, Dropped, StepContext
+from .base import BuildItem, BuildStep, Code, Dropped, GenericSettings, StepContext
 
 PICTURES = frozenset(f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg"))
 TEXTS = (".txt", ".md")
@@ -46,6 +46,8 @@ COLUMN_NAMES = {
 """Field of a picture -> the columns that may contain it, by precedence."""
 PICTURE_COLUMNS = ("image", "picture", "img")
 LINK_COLUMNS = ("url", "image_url", "link")
+Rows = Iterator[tuple[int, dict[str, Any] | str]]
+"""The number and the columns of each row of a table, or why it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -142,11 +144,8 @@ def from_table(path: Path) -> Iterator[SourcePicture]:
     """
     for number, row in _table_rows(path):
         origin = f"{path.name}:{number}"
-        if isinstance(row, str):
-            yield SourcePicture(origin, fault=row)
-            continue
         try:
-            yield _row_picture(path, origin, row)
+            yield SourcePicture(origin, fault=row) if isinstance(row, str) else _row_picture(path, origin, row)
         except UsageError as error:
             yield SourcePicture(origin, fault=str(error))
 
@@ -160,67 +159,48 @@ def _row_picture(path: Path, origin: str, row: Mapping[str, Any]) -> SourcePictu
     if isinstance(value, bytes) and value:
         return SourcePicture(origin, data=value, about=_about(row))
     if isinstance(value, str) and value:
-        return SourcePicture(origin, file=_inside(path, value), about=_about(row))
+        folder = (path if path.is_dir() else path.parent).resolve()
+        if not (file := (folder / value).resolve()).is_relative_to(folder):
+            raise UsageError(f"the picture {value[:80]!r} lies outside the table's folder")
+        return SourcePicture(origin, file=file, about=_about(row))
     if link is not None:
         return SourcePicture(origin, link=link, about=_about(row))
     why = f"{columns[0]} is empty" if columns else f"columns for a picture: {', '.join(PICTURE_COLUMNS)}"
     raise UsageError(f"the row has no picture: {why}")
 
 
-def _inside(table: Path, name: str) -> Path:
-    folder = (table if table.is_dir() else table.parent).resolve()
-    file = (folder / name).resolve()
-    if not file.is_relative_to(folder):
-        raise UsageError(f"the picture {name[:80]!r} lies outside the table's folder")
-    return file
-
-
-def _table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+def _table_rows(path: Path) -> Rows:
     """Yield the number of each row and the row, or why it cannot be read."""
-    if path.is_dir():
-        yield from _saved(path)
-    elif path.suffix == PARQUET:
-        yield from _parquet(path)
-    elif path.suffix == ".csv":
-        # Not line by line: a quoted text may span several lines.
-        for number, row in enumerate(csv.DictReader(io.StringIO(_decoded(path), newline="")), 2):
-            broken = LONE_SURROGATE.search("".join(str(value) for value in row.values()))
-            yield number, "its text is not UTF-8" if broken else row
-    elif path.suffix in (".jsonl", ".json"):
-        yield from _json_rows(path)
-    else:
+    readers = {PARQUET: _parquet, ".csv": _text_rows, ".jsonl": _text_rows, ".json": _text_rows}
+    read = _saved if path.is_dir() else readers.get(path.suffix)
+    if read is None:
         raise UsageError(f"{path}: a table is a .parquet, .csv, .json or .jsonl file, or a folder saved by `datasets`")
+    return read(path)
 
 
-def _decoded(path: Path) -> str:
+def _text_rows(path: Path) -> Rows:
     try:
-        return path.read_bytes().decode("utf-8-sig", "surrogateescape")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+        text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+        # Not line by line: a quoted text of a table may span several lines.
+        table = enumerate(csv.DictReader(io.StringIO(text, newline="")), 2) if path.suffix == ".csv" else None
+        entries = enumerate(json.loads(text), 1) if table is None and text.lstrip().startswith("[") else None
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from error
+    for number, row in table or entries or _lines(text):
+        broken = LONE_SURROGATE.search(json.dumps(row, ensure_ascii=False))
+        yield number, "its text is not UTF-8" if broken else row if isinstance(row, dict | str) else "not a JSON object"
 
 
-def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    text = _decoded(path)
-    if text.lstrip().startswith("["):
-        problems = Problems()
-        yield from json_rows(path, problems)
-        problems.settle()
-        return
+def _lines(text: str) -> Rows:
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            yield number, f"not JSON: {error}"
-            continue
-        if LONE_SURROGATE.search(line):
-            yield number, "its text is not UTF-8"
-        else:
-            yield number, row if isinstance(row, dict) else "not a JSON object"
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError) as error:
+                yield number, f"not JSON: {error}"
 
 
-def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parquet(path: Path) -> Rows:
     check_tables([path])
     import polars
 
@@ -234,14 +214,14 @@ def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise UsageError(f"{path}: cannot be read: {error}") from error
 
 
-def _saved(folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _saved(folder: Path) -> Rows:
     """Yield the rows of a folder that `datasets` saved; pictures as bytes."""
     try:
         import datasets
+
+        dataset = datasets.load_from_disk(str(folder))
     except ImportError as error:
         raise UsageError(f"{folder}: install the package that saved it: pip install 'limner[datasets]'") from error
-    try:
-        dataset = datasets.load_from_disk(str(folder))
     except (OSError, ValueError) as error:
         raise UsageError(f"{folder}: not saved by `datasets`: {error}") from error
     for split in dataset.values() if isinstance(dataset, datasets.DatasetDict) else [dataset]:
@@ -277,7 +257,7 @@ class EntriesSource(StrictModel):
     keep: tuple[str, ...] = ()
 
 
-class SourceSettings(StrictModel):
+class SourceSettings(GenericSettings):
     """The sources of items.
 
     Attributes:
@@ -291,7 +271,6 @@ class SourceSettings(StrictModel):
         entries: A list in other items whose entries are items.
     """
 
-    sort: str = "image"
     folders: tuple[Path, ...] = ()
     tables: tuple[Path, ...] = ()
     crawl: tuple[Path, ...] = ()
@@ -300,6 +279,17 @@ class SourceSettings(StrictModel):
     text_limit: int = Field(default=8000, ge=0)
     rows: Path | None = None
     entries: EntriesSource | None = None
+
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with the fields that it writes; those of a table are not known."""
+        fields: tuple[str, ...] = ("image", "source_text", "licence", "source", "free_prompt")
+        if self.entries is not None:
+            fields = (self.entries.text, *self.entries.fields, *self.entries.keep)
+        return replace(step, writes=() if self.rows and not self.entries else fields)
+
+    def check_packages(self) -> None:
+        """Check that the packages for reading tables and lists are installed."""
+        check_tables((*self.tables, *self.crawl))
 
 
 Made = BuildItem | tuple[str, Dropped]
@@ -327,7 +317,7 @@ async def _source(items: Sequence[BuildItem], context: StepContext) -> AsyncIter
 async def _picture_items(context: StepContext) -> AsyncIterator[Made]:
     how: SourceSettings = context.settings
     origins: dict[str, str] = {}
-    async for picture, stored in stored_pictures(source_pictures(how), context):
+    async for picture, stored in stored_pictures(context):
         name = hashlib.sha256(picture.origin.encode()).hexdigest()[:ID]
         if isinstance(stored, Dropped):
             yield f"bad-{name}", stored
@@ -344,15 +334,14 @@ async def _picture_items(context: StepContext) -> AsyncIterator[Made]:
 
 def _row_items(file: Path, sort: str) -> Iterator[Made]:
     for number, row in _table_rows(file):
+        place = f"{file.name}:{number}"
         if isinstance(row, str):
-            yield f"bad-{number}", Dropped("cannot be read", f"{file.name}:{number}: {row}")
-            continue
-        id = str(row.get("id") or "").strip()
-        if not id:
-            yield f"bad-{number}", Dropped("no id", f"{file.name}:{number}")
-            continue
-        body = {name: value for name, value in row.items() if name and name != "id" and value is not None}
-        yield BuildItem(f"{sort}/{id}", {"name": id, **body}, sort)
+            yield f"bad-{number}", Dropped("cannot be read", f"{place}: {row}")
+        elif id := str(row.get("id") or "").strip():
+            body = {name: value for name, value in row.items() if name and name != "id" and value is not None}
+            yield BuildItem(f"{sort}/{id}", {"name": id, **body}, sort)
+        else:
+            yield f"bad-{number}", Dropped("no id", place)
 
 
 def _entry_items(items: Sequence[BuildItem], how: EntriesSource, sort: str) -> Iterator[Made]:
@@ -361,23 +350,20 @@ def _entry_items(items: Sequence[BuildItem], how: EntriesSource, sort: str) -> I
         if other.sort != how.of:
             continue
         kept = {name: other.body[name] for name in how.keep if other.body.get(name)}
+        code = re.sub(r"[^A-Za-z0-9-]+", "_", str(other.body[how.id])) if how.id else ""
         for n, entry in enumerate(other.body.get(how.list) or (), 1):
             body = dict(entry) if isinstance(entry, Mapping) else {how.text: entry}
             plain = normalize_words(str(body[how.text]))
-            code = re.sub(r"[^A-Za-z0-9-]+", "_", str(other.body[how.id])) if how.id else ""
             id = f"{code}_{n}" if how.id else hashlib.sha256(plain.encode()).hexdigest()[:ID]
             if plain in ids:
-                yield (
-                    f"same-{other.id}-{n}" if id == ids[plain] else id,
-                    Dropped(f"repeated {how.text}", f"the same as {ids[plain]}"),
-                )
+                same = f"same-{other.id}-{n}" if id == ids[plain] else id
+                yield same, Dropped(f"repeated {how.text}", f"the same as {ids[plain]}")
                 continue
             ids[plain] = id
             yield BuildItem(id, {**body, **kept}, sort)
 
 
-def source_pictures(how: SourceSettings) -> Iterator[SourcePicture]:
-    """Yield every picture in the folders, tables and lists of the settings."""
+def _pictures(how: SourceSettings) -> Iterator[SourcePicture]:
     for folder in how.folders:
         yield from from_folder(folder)
     for table in (*how.tables, *how.crawl):
@@ -393,51 +379,35 @@ def picture_fields(picture: SourcePicture, sha256: str, how: SourceSettings) -> 
     return {"image": sha256, "source_text": text, "licence": licence, "source": source | about}
 
 
-async def stored_pictures(
-    pictures: Iterator[SourcePicture], context: StepContext
-) -> AsyncIterator[tuple[SourcePicture, str | Dropped]]:
-    """Store pictures, several at a time, and yield each with its hash, or why it is dropped, in order."""
+async def stored_pictures(context: StepContext) -> AsyncIterator[tuple[SourcePicture, str | Dropped]]:
+    """Store the pictures of a source, several at a time, and yield each with its hash, or why it is dropped."""
+    pictures = _pictures(context.settings)
     while batch := list(islice(pictures, AT_ONCE)):
         outcomes: dict[int, str | Dropped] = {}
 
         async def take(number: int, batch: Sequence[SourcePicture] = batch, outcomes: Any = outcomes) -> None:
-            try:
-                outcomes[number] = await store_picture(batch[number], context)
-            except Dropped as dropped:
-                outcomes[number] = dropped
+            outcomes[number] = await _stored(batch[number], context)
 
         await process_all(range(len(batch)), take, FETCHED)
         for number, picture in enumerate(batch):
             yield picture, outcomes[number]
 
 
-async def store_picture(picture: SourcePicture, context: StepContext) -> str:
-    """Store the picture and return its hash.
-
-    Raises:
-        Dropped: It is not a picture, or cannot be fetched.
-    """
+async def _stored(picture: SourcePicture, context: StepContext) -> str | Dropped:
+    """Store a picture and return its hash, or why it is dropped."""
     if picture.fault:
-        raise Dropped("cannot be read", f"{picture.origin}: {picture.fault}")
+        return Dropped("cannot be read", f"{picture.origin}: {picture.fault}")
     try:
-        return await _store_bytes(picture, context)
+        if picture.link is not None:
+            return await _fetch_link(picture.link, context)
+        if picture.file is not None and (size := picture.file.stat().st_size) > MAX_BYTES:
+            raise BadImage(f"{size:,} bytes; at most {MAX_BYTES:,} are taken")
+        data = await asyncio.to_thread(picture.file.read_bytes) if picture.file is not None else picture.data or b""
+        return (await asyncio.to_thread(context.blobs.put, data))[0]
     except (BadImage, OSError) as error:
-        raise Dropped("not a picture", f"{picture.origin}: {error}") from error
+        return Dropped("not a picture", f"{picture.origin}: {error}")
     except Fault as fault:
-        raise Dropped("not found", f"{picture.origin}: {fault.detail}") from fault
-
-
-async def _store_bytes(picture: SourcePicture, context: StepContext) -> str:
-    if picture.link is not None and picture.data is None and picture.file is None:
-        return await _fetch_link(picture.link, context)
-    data = picture.data
-    if data is None:
-        assert picture.file is not None
-        if picture.file.stat().st_size > MAX_BYTES:
-            raise BadImage(f"{picture.file.stat().st_size:,} bytes; at most {MAX_BYTES:,} are taken")
-        data = await asyncio.to_thread(picture.file.read_bytes)
-    sha256, _ = await asyncio.to_thread(context.blobs.put, data)
-    return sha256
+        return Dropped("not found", f"{picture.origin}: {fault.detail}")
 
 
 async def _fetch_link(link: str, context: StepContext) -> str:
@@ -455,28 +425,13 @@ async def _fetch_link(link: str, context: StepContext) -> str:
     return str(outcome.payload["image"])
 
 
-def check_sources(how: SourceSettings) -> None:
-    """Check that the packages for reading tables and lists are installed.
-
-    Raises:
-        UsageError: See `limner.core.errors.check_tables`.
-    """
-    check_tables((*how.tables, *how.crawl))
-
-
 def _expected(how: SourceSettings, folder: Path, coming: Mapping[str, int]) -> int:
     made = coming.get(how.entries.of, 0) * how.entries.usual if how.entries else 0
     made += sum(1 for _ in _row_items(folder / how.rows, how.sort)) if how.rows else 0
-    return made + sum(1 for _ in source_pictures(how))
-
-
-def _bind_source(step: BuildStep, how: SourceSettings, code: Code) -> BuildStep:
-    fields = ("image", "source_text", "licence", "source", "free_prompt")
-    writes = (how.entries.text, *how.entries.fields, *how.entries.keep) if how.entries else () if how.rows else fields
-    return replace(step, writes=writes, bind=None)
+    return made + sum(1 for _ in _pictures(how))
 
 
 SOURCE = BuildStep(
     "source", "takes pictures from folders, tables and lists of links, rows of a table, or entries of items",
-    SourceSettings, source=_source, expect=_expected, check=check_sources, bind=_bind_source,
+    SourceSettings, source=_source, expect=_expected,
 )  # fmt: skip

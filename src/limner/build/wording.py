@@ -10,7 +10,8 @@ from pathlib import Path
 from ..core.schema import read_toml
 
 _WORDS = re.compile(r"[^\W\d_]{2,}", re.UNICODE)
-_LETTERS = re.compile(r"[^\W\d_]+", re.UNICODE)
+_SYMBOLS = {"Al", "As", "Au", "Co", "Er", "Es", "In", "La", "Na", "Ne", "No", "Os", "Po", "Se"}
+"""Chemical elements whose symbols are words of a language, too."""
 LATIN = ("LATIN", "GREEK", "MICRO", "OHM", "ANGSTROM", "DEGREE", "FEMININE", "MASCULINE", "MODIFIER", "DOUBLE-STRUCK")
 """The beginnings of the Unicode names of letters in English exams, including Greek ones in formulas."""
 MIN_LETTERS = 3
@@ -42,14 +43,15 @@ def why_not_english(lines: Iterable[str], letters: float = 0.1) -> str | None:
     >>> why_not_english(["Cell wall", "The nucleus of the cell"]) is None
     True
     """
-    text = " ".join(lines)
+    # Small and raised letters of formulas count as what they are.
+    text = unicodedata.normalize("NFKC", " ".join(lines))
     # Single signs are often misread, such as a minus as a Chinese letter.
     kinds = [unicodedata.name(ch, "").split(" ")[0] for word in _WORDS.findall(text) for ch in word]
     others = [kind for kind in kinds if kind not in LATIN]
     if len(others) >= MIN_LETTERS and len(others) > letters * len(kinds):
         return f"{len(others)} of {len(kinds)} letters are {max(set(others), key=others.count).title()}"
-    # Single letters and parts of formulas, such as x, y, z and Na3PO4, are no words.
-    words = [word.casefold() for word in re.findall(r"\w+", text) if len(word) > 1 and _LETTERS.fullmatch(word)]
+    # Single letters and parts of formulas, such as x, Na3PO4 and Na, are no words.
+    words = [word.casefold() for word in re.findall(r"\w+", text) if _WORDS.fullmatch(word) and word not in _SYMBOLS]
     english = sum(word in SMALL_WORDS["English"] for word in words)
     for language, small in SMALL_WORDS.items():
         if language == "English":
@@ -72,9 +74,9 @@ QUOTED = re.compile(r"[\"“'‘][^\"”'’]{1,80}[\"”'’]")
 _ENDING = re.compile(r"(?:ing|ies|ed|es|ly|s|e|y)$")
 
 
-def read_patterns(table: str) -> dict[str, re.Pattern[str]]:
-    """Return the patterns of one table of ``patterns.toml`` by name."""
-    patterns = read_toml(Path(__file__).with_name("patterns.toml"))[table]
+def read_patterns(file: Path, table: str) -> dict[str, re.Pattern[str]]:
+    """Return the patterns in one table of a file by name."""
+    patterns = read_toml(file)[table]
     return {name: re.compile(text, re.IGNORECASE | re.VERBOSE) for name, text in patterns.items()}
 
 

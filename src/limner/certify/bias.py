@@ -1,14 +1,17 @@
-"""Tests for a judge's biases on its answers to trials, clustered by question and corrected for their number. Pure."""
+"""Tests for a judge's biases: shares of its answers to trials, clustered by question, with corrected p-values. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite, sqrt
+from typing import Literal
+
+import numpy as np
 
 from ..painters.controls.faults import FAULTS, Effect
-from ..scoring.stats import ClusteredShare, Interval, clustered_gap, clustered_share, holm
-from ..scoring.stats.types import Plain
+from ..scoring.stats import MIN_CLUSTERS, Interval, holm
+from ..scoring.stats.resample import NEAR, Floats, Plain, student, wilson_ends
 
 CLEAN, PLEA, UNSEEN, BARE, COPY = "clean", "plea", "unseen", "erase", "copy"
 """Kinds of trials: the reference, text that asks for full marks, no picture, labels erased, an equally good copy."""
@@ -20,6 +23,110 @@ RELIABLE = 0.1
 """The share of pairs that a good judge gets wrong; a judge that may be so good is not flagged for few pairs."""
 GUESSES, ERRORS, FLIPS = 0.1, 0.15, 0.2
 """The tolerated shares: of yes without a picture, of wrong answers, and of different answers to the same request."""
+
+
+@dataclass(frozen=True)
+class ClusteredShare(Plain):
+    """A share, or a gap of shares, with its standard error over clusters.
+
+    Attributes:
+        n: The number of answers.
+        clusters: The number of clusters (questions).
+    """
+
+    value: float | None
+    error: float | None
+    n: int
+    clusters: int
+
+    def interval(self, low: float = 0.0, high: float = 1.0) -> Interval:
+        """Return the 95% interval, clipped to possible values; there is none for fewer than `MIN_CLUSTERS` clusters."""
+        if self.value is None or self.error is None or self.clusters < MIN_CLUSTERS:
+            return Interval(self.value, n=self.clusters)
+        half = student(self.clusters) * self.error
+        return Interval(self.value, max(low, self.value - half), min(high, self.value + half), self.clusters)
+
+    def share(self) -> Interval:
+        """Return Wilson's 95% interval of a plain share, for the effective number of answers given the clusters."""
+        if self.value is None or self.error is None or self.clusters < MIN_CLUSTERS:
+            return Interval(self.value, n=self.clusters)
+        worth = self.value * (1 - self.value) / self.error**2
+        worth = min(float(self.n), max(float(self.clusters), worth))
+        ends = wilson_ends(self.value, worth, student(self.clusters))
+        return Interval(self.value, *ends, self.clusters)
+
+    def p(self, null: float = 0.0, side: Literal["above", "both"] = "both") -> float | None:
+        """Return the p-value of a t-test over clusters against `null`; None if there is nothing to test."""
+        from scipy.special import stdtr
+
+        if self.value is None or self.error is None:
+            return None
+        t = (self.value - null) / self.error
+        return float(stdtr(self.clusters - 1, -t) if side == "above" else 2 * stdtr(self.clusters - 1, -abs(t)))
+
+    def detectable(self, alpha: float, power: float = 0.8) -> float | None:
+        """Return approximately the smallest difference from the null that the test detects with this power."""
+        if self.error is None:
+            return None
+        difference = (student(self.clusters, 1 - alpha) + student(self.clusters, power)) * self.error
+        return difference if isfinite(difference) else None
+
+
+def clustered_share(hits: Iterable[tuple[Hashable, float]]) -> ClusteredShare:
+    """Return the mean of answers, each given with its cluster.
+
+    >>> found = clustered_share([("a", 1), ("a", 0), ("b", 1), ("b", 1)])
+    >>> found.value, found.clusters
+    (0.75, 2)
+    """
+    return clustered_gap(hits, ())
+
+
+def clustered_gap(
+    one: Iterable[tuple[Hashable, float]],
+    other: Iterable[tuple[Hashable, float]],
+    scale: float = 1.0,
+    *,
+    equal: bool = False,
+) -> ClusteredShare:
+    """Return the first mean minus the second, times `scale`.
+
+    Args:
+        one: Answers, each with its cluster.
+        other: The answers that are subtracted; they may share clusters with the first. If empty, their mean is 0.
+        scale: The factor of the gap.
+        equal: Whether the gap is tested against zero. The error is then at least that of independent answers with one
+            common mean: rare answers that are missing on the smaller side do not look like certainty.
+    """
+    first, second = list(one), list(other)
+    places = {cluster: n for n, cluster in enumerate(dict.fromkeys(cluster for cluster, _ in (*first, *second)))}
+    if not first:
+        return ClusteredShare(None, None, len(second), len(places))
+    value, spread = 0.0, np.zeros(len(places))
+    for sign, answers in ((1.0, first), (-1.0, second)):
+        if answers:
+            mean, parts = _spread(answers, places)
+            value, spread = value + sign * mean, spread + sign * parts
+    count = len(places)
+    if count < 2:
+        return ClusteredShare(scale * value, None, len(first) + len(second), count)
+    error = sqrt(count / (count - 1) * float(spread @ spread))
+    if error <= NEAR:
+        # If all answers agree, assume one more cluster in which half of them differ.
+        error = 0.5 / count
+    if equal and second:
+        common = sum(hit for _, hit in (*first, *second)) / (len(first) + len(second))
+        error = max(error, sqrt(common * (1 - common) * (1 / len(first) + 1 / len(second))))
+    return ClusteredShare(scale * value, abs(scale) * error, len(first) + len(second), count)
+
+
+def _spread(answers: list[tuple[Hashable, float]], places: dict[Hashable, int]) -> tuple[float, Floats]:
+    sums, counts = np.zeros(len(places)), np.zeros(len(places))
+    for cluster, hit in answers:
+        sums[places[cluster]] += hit
+        counts[places[cluster]] += 1
+    mean = float(sums.sum() / counts.sum())
+    return mean, (sums - mean * counts) / counts.sum()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.protocol import Protocol
-from ..scoring.stats.types import Plain
+from ..scoring.stats.resample import Plain
 from .bias import BARE, COPY, PLEA, UNSEEN, JudgeTest, PairAnswer, TrialAnswer, judge_tests
 from .examine import ChosenPair, MarkedTrial, Step
 

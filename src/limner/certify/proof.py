@@ -14,13 +14,21 @@ from ..core.exam import Exam, Question
 from ..core.images import encode_png
 from ..core.marks import Criterion
 from ..core.protocol import Protocol
+from ..core.settings import Settings
+from ..evidence.probe import OcrProbe
 from ..painters.controls import images
 from ..painters.controls.faults import FAULTS, Effect
 from ..painters.controls.painter import SIZE, partners
-from ..scoring.stats import clustered_share, flips
-from ..scoring.stats.types import Plain
-from .bias import BARE, CLEAN, GUESSES, PLEA, UNSEEN
-from .examine import MarkedTrial
+from ..running.estimate import Estimate
+from ..running.progress import Progress
+from ..scoring.stats import flips
+from ..scoring.stats.resample import Plain
+from ..store.markings import (
+    newest_certificates,
+)
+from .bias import BARE, CLEAN, GUESSES, PLEA, UNSEEN, clustered_share
+from .certificate import JudgeExam
+from .examine import MarkedTrial, Step
 from .trials import OTHER, ExaminedReference, Trial, TrialMaker, falls_with_nothing
 
 ProofVerdict = Literal["proved", "mend", "undecided", "untested"]
@@ -371,3 +379,94 @@ def _prompt(maker: TrialMaker, question: Question[Any]) -> str:
     """Return the prompt that a painter would be sent, as ``control/text`` does."""
     options = {name: values[0] for name, values in maker.protocol.draw_options.items()}
     return maker.protocol.drawing_prompt(question, None, options)
+
+
+@dataclass(frozen=True)
+class ProofRun:
+    """A rubric to be proved by one judge.
+
+    Attributes:
+        every_fault: Whether to ask about every corruption, even if the first ones killed all criteria.
+    """
+
+    opened: JudgeExam
+    trials: tuple[ProofTrials, ...]
+    every_fault: bool = False
+
+    def steps(self) -> tuple[list[Step], list[Step]]:
+        """Return the steps that are always asked, and those that are asked if needed."""
+        first = [trial for of_question in self.trials for trial in of_question.first]
+        rest = [trial for of_question in self.trials for trial in of_question.rest]
+        return self._steps(first), self._steps(rest)
+
+    def estimate(self, settings: Settings, retry_failed: bool = False) -> Estimate:
+        """Return the cost of all steps; it may turn out lower, as unneeded corruptions are not asked about."""
+        first, rest = self.steps()
+        return self.opened.examination.estimate([*first, *rest], settings, retry_failed)
+
+    def prove(
+        self,
+        words: WordRules,
+        *,
+        budget: float | None = None,
+        watch: Callable[[Progress], None] = lambda _: None,
+        **how: Any,
+    ) -> tuple[RubricProof, list[Progress]]:
+        """Ask the steps and return the proof with the progress of each part; call it again to resume."""
+        first, _ = self.steps()
+        ask = self.opened.examination.ask
+        done, progress = ask(first, budget=budget, watch=watch, **how)
+        parts, marked = [progress], _marked(done)
+        needed = unkilled(marked, self.opened.protocol)
+        rest = [of_question for of_question in self.trials if self.every_fault or of_question.question.id in needed]
+        more = self._steps([trial for of_question in rest for trial in of_question.rest])
+        if more:
+            left = None if budget is None else max(0.0, budget - progress.spent)
+            done, progress = ask(more, budget=left, watch=watch, **how)
+            parts.append(progress)
+            marked += _marked(done)
+        questions = [of_question.question for of_question in self.trials]
+        return make_proof(marked, questions, self.opened.protocol, words), parts
+
+    def impossible(self) -> list[dict[str, Any]]:
+        """Return the pictures that could not be made, with the reason and the number of questions."""
+        counted = Counter((what, why) for of_question in self.trials for what, why in of_question.impossible.items())
+        return [{"picture": what, "why": why, "questions": count} for (what, why), count in counted.items()]
+
+    def describe(self, proof: RubricProof, seed: int) -> dict[str, Any]:
+        """Return the proof as plain JSON, with the judge, the questions and the pictures that could not be made."""
+        opened = self.opened
+        certificate = newest_certificates(opened.store, opened.exam.name).get(opened.setup)
+        marked = proof.marked
+        costs = [trial.cost for trial in marked]
+        return {
+            "exam": opened.exam.name,
+            "judge": opened.judge.name,
+            "examined": None if certificate is None else certificate.words,
+            "setup": dict(opened.judge.setup),
+            "seed": seed,
+            "questions": len(self.trials),
+            "asked": len(marked),
+            "failed": sum(trial.fault is not None for trial in marked),
+            "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
+            "impossible": self.impossible(),
+            **proof.to_json(),
+        }
+
+    def _steps(self, trials: Sequence[Trial]) -> list[Step]:
+        return self.opened.examination.steps(trials)
+
+
+def open_proof(opened: JudgeExam, seed: int = 0, every_fault: bool = False) -> ProofRun:
+    """Read the references (by OCR, at no cost), make the pictures, and return the proof to run."""
+    maker = TrialMaker(opened.exam, opened.protocol, opened.store.blobs, OcrProbe(), len(opened.exam.questions), seed)
+
+    async def make() -> list[ProofTrials]:
+        async with Calls(opened.store) as calls:
+            return await proof_trials(maker, calls)
+
+    return ProofRun(opened, tuple(asyncio.run(make())), every_fault)
+
+
+def _marked(steps: Sequence[Step]) -> list[MarkedTrial]:
+    return [step for step in steps if isinstance(step, MarkedTrial)]

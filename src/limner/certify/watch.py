@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, inf, log
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ..core import catalogue, settings
 from ..core.errors import UsageError
-from ..core.exam import Question
+from ..core.exam import Exam, Question
 from ..core.marks import Mark
 from ..core.protocol import Protocol
+from ..running.estimate import Estimate
 from ..running.progress import Progress
-from ..scoring.stats import Interval, clustered_share, sequential_moves
-from ..scoring.stats.types import Plain
+from ..running.setup import Asking
+from ..scoring.stats import Interval
+from ..scoring.stats.resample import Plain
+from ..store import Store
+from ..store.markings import (
+    DRIFT,
+    CertificateRow,
+    count_drift_sessions,
+    newest_certificates,
+    save_certificate,
+)
+from ..store.records import save_setup
+from .bias import clustered_share
+from .certificate import JudgeExam, open_judge_exam
 from .examine import Examination, MarkedTrial, Step
 from .trials import Trial
 
@@ -175,3 +193,93 @@ def drift(
     yes = clustered_share((difference.question, difference.value) for difference in differences).interval(-1.0)
     by_score = {name: clustered_share(changes).interval(-1e9, 1e9) for name, changes in (scores or {}).items()}
     return Drift(moved, evidence, after, yes, by_score)
+
+
+BETS = (1.0, 2.0, 4.0, 8.0, 16.0)
+"""The stakes of the sequential test; its capital is split equally among them and between both directions."""
+
+
+def sequential_moves(differences: Iterable[float]) -> Iterator[float]:
+    """Yield, after each difference, the evidence that they are not centred on zero; at 1/alpha, it counts as a move.
+
+    If old and new do not differ, each difference is equally likely to have the opposite sign, whatever came before. A
+    bet on the sign then wins nothing on average, however often one looks (a test martingale): its capital reaches
+    1/alpha with a probability of at most alpha.
+
+    >>> [round(value, 2) for value in sequential_moves([0.0, 0.0])]
+    [1.0, 1.0]
+    """
+    logs = [0.0] * (2 * len(BETS))
+    bets = [*BETS, *(-bet for bet in BETS)]
+    for difference in differences:
+        for n, bet in enumerate(bets):
+            stake = bet * difference
+            logs[n] += stake - _log_cosh(stake)
+        top = max(logs)
+        capital = log(sum(exp(value - top) for value in logs) / len(logs)) + top
+        yield exp(capital) if capital < 700 else inf
+
+
+def _log_cosh(value: float) -> float:
+    return abs(value) + float(np.log1p(exp(-2 * abs(value)))) - log(2)
+
+
+@dataclass(frozen=True)
+class Rewatch:
+    """A judge to be asked again.
+
+    Attributes:
+        baseline: The certificate that its new answers are compared with.
+        predecessor: The judge of that certificate, if the judge is the successor of one that is gone.
+        first: The number of the first new repeat.
+    """
+
+    opened: JudgeExam
+    baseline: CertificateRow
+    predecessor: str | None
+    session: int
+    first: int
+
+    def estimate(self, retry_failed: bool) -> Estimate:
+        """Return the cost of asking everything; the test may end earlier."""
+        steps = gold_steps(self.baseline.body["gold"], _by_id(self.opened.exam), self.first)
+        return self.opened.examination.estimate(steps, settings.load(), retry_failed)
+
+    def ask(self, watch: Callable[[Progress], None] = lambda _: None, **how: Any) -> tuple[CertificateRow, Progress]:
+        """Ask about the gold set again, and store and return the outcome."""
+        opened, gold = self.opened, self.baseline.body["gold"]
+        body, _done, progress = ask_again(opened.examination, gold, _by_id(opened.exam), self.first, watch, **how)
+        about: dict[str, Any] = {
+            "kind": DRIFT,
+            "judge": opened.judge.name,
+            "exam": opened.exam.name,
+            "session": self.session,
+        }
+        about |= {"predecessor": self.predecessor, "since": self.baseline.day, "certificate": self.baseline.id}
+        save_setup(opened.store, opened.setup, opened.judge.setup)
+        return save_certificate(opened.store, opened.setup, opened.exam.name, about | body), progress
+
+
+def rewatch(judge: str, exam: str, store: Store, asking: Asking, data: Path | None = None) -> Rewatch:
+    """Return the judge to be asked again, or its successor if it is gone; stored answers are looked up first.
+
+    Raises:
+        UsageError: The judge was never examined.
+    """
+    old = open_judge_exam(judge, exam, store, asking, data)
+    name = old.exam.name
+    baseline = newest_certificates(store, name).get(old.setup)
+    if baseline is None:
+        raise UsageError(f"{judge} was not examined on {name}: `limner examine-judge {judge} --exam {name}`")
+    models, day = settings.load().models, catalogue.today()
+    gone = judge in models and catalogue.state_of(models[judge], day) == "gone"
+    heir = catalogue.successor_of(judge, models, day) if gone else None
+    if heir is not None:
+        # The successor's answers for its own certificate count too, because the pictures are the same.
+        return Rewatch(open_judge_exam(heir, name, store, asking), baseline, judge, 0, 0)
+    session = count_drift_sessions(store, name, old.setup)
+    return Rewatch(old, baseline, None, session, 2 * (session + 1))
+
+
+def _by_id(exam: Exam[Any]) -> dict[str, Any]:
+    return {question.id: question for question in exam.questions}

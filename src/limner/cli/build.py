@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import options, running, say, say_failures
+
+if TYPE_CHECKING:
+    from ..store import Store
 
 build_settings = options.combine_options(
     click.option("--set", "settings", multiple=True, metavar="STEP.SETTING=VALUE",
@@ -54,8 +56,7 @@ def list_command(store: str, form: str) -> None:
             say(f"    -S {role}=PROVIDER/MODEL: {about}")
         for place in recipe.places:
             say(f"    {place.name}: {place.step.about}")
-            settings = place.settings.model_dump(mode="json", exclude_defaults=False)
-            for name, value in settings.items():
+            for name, value in place.settings.model_dump(mode="json").items():
                 say(f"        --set {place.name}.{name}={json.dumps(value, ensure_ascii=False)}")
     for build in builds:
         say(f"build {build.name}: recipe {build.recipe}")
@@ -68,7 +69,7 @@ def check_command(recipe: Path) -> None:
     from ..build.recipe import check_recipe
 
     checked = check_recipe(recipe)
-    steps = ", ".join(entry.name for entry in checked.entries)
+    steps = ", ".join(entry.name for entry in checked.steps)
     say(f"{checked.name} makes exams of the kind {checked.exam}: {steps}")
 
 
@@ -77,14 +78,13 @@ def check_command(recipe: Path) -> None:
 @click.option("--recipe", required=True, metavar="NAME|FILE", help="A recipe of `limner build list`, or your own file.")
 @build_settings
 @options.store
-def new_command(name: str, recipe: str, settings: tuple[str, ...], roles: tuple[str, ...], prompts: Path | None,
-                store: str) -> None:  # fmt: skip
+def new_command(name: str, recipe: str, store: str, **given: Any) -> None:
     """Start a build called NAME, which is also the name of its exam."""
-    from ..build.open import new_build
+    from ..build.engine import new_build
     from ..store import store_exists
     from ..store.store import open_or_empty, open_store
 
-    given: dict[str, Any] = {"settings": settings, "roles": options.parse_pairs(roles, "-S"), "prompts": prompts}
+    given["roles"] = options.parse_pairs(given["roles"], "-S")
     if not store_exists(store):
         with open_or_empty(store) as empty:
             new_build(empty, name, recipe, **given)
@@ -98,89 +98,83 @@ def new_command(name: str, recipe: str, settings: tuple[str, ...], roles: tuple[
 @click.argument("name")
 @build_settings
 @click.option("--until", metavar="STEP", help="Stop after this step.")
-@options.store
+@options.open_store
 @running.run_options
-def run_command(name: str, **given: Any) -> None:
+def run_command(name: str, store: Store, **given: Any) -> None:
     """Continue a build: every step does what is still missing. Run it again to resume.
 
     A step with new settings, another model or other prompts processes its items again; other steps do only what
     changes for them. --dry-run shows what it would cost at most.
     """
-    from ..build.engine import Spending
+    from ..build.engine import Spending, change_build, with_models
     from ..build.estimate import build_estimate, empty_sources
-    from ..build.open import change_build, with_models
     from ..build.records import load_build
     from ..core import settings
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
-    from ..report.tables.status import funnel_rows, funnel_table
+    from ..report.tables.status import estimate_table, funnel_rows, funnel_table
     from ..running.setup import service_limits
-    from ..store.store import open_store
 
     loaded, form = settings.load(), given["form"]
-    with open_store(given["store"]) as store:
-        change: dict[str, Any] = {"settings": given["settings"], "prompts": given["prompts"]}
-        change |= {"roles": options.parse_pairs(given["roles"], "-S"), "keep": not given["dry_run"]}
-        builder = with_models(change_build(store, load_build(store, name), **change), loaded)
-        if given["dry_run"]:
-            estimates = build_estimate(builder, loaded, given["until"])
-            for place in empty_sources(builder, builder.look(given["until"])[0]):
-                hint = f"run `limner build run {name} --until {place}` to estimate the later steps"
-                say(f"note: step {place} has no items yet; {hint}", err=True)
-            items = max((estimate.steps for estimate in estimates), default=0)
-            body = {"build": name, "estimates": [estimate.to_json() for estimate in estimates]}
-            show(form, lambda: [estimate_table(f"build {name}, at most", items, estimates)], body=lambda: body)
-            return
-        names = ("budget", "purse", "change_purse", "concurrency", "retry_failed")
-        how = Spending(**{word: given[word] for word in names}, limits=service_limits(loaded))
-        with running.show_progress() as watch:
-            progress = builder.run(how, given["until"], watch)
-        counts, _ = builder.look()
-        if form == "json":
-            summary = {"build": name, "failed": progress.failed, "asked_again": progress.asked_again,
-                    "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
-                    "interrupted": progress.interrupted, "steps": funnel_rows(builder.recipe, counts)}  # fmt: skip
-            say(json.dumps(summary))
-        else:
-            say_failures(progress)
-            show("table", lambda: [funnel_table(name, builder.recipe, counts)])
-            if progress.interrupted:
-                say("interrupted; run the same command again to resume", err=True)
-    sys.exit(running.exit_code(progress.interrupted, progress.failed))
+    change: dict[str, Any] = {"settings": given["settings"], "prompts": given["prompts"]}
+    change |= {"roles": options.parse_pairs(given["roles"], "-S"), "keep": not given["dry_run"]}
+    builder = with_models(change_build(store, load_build(store, name), **change), loaded)
+    if given["dry_run"]:
+        estimates = build_estimate(builder, loaded, given["until"])
+        for place in empty_sources(builder, builder.look(given["until"])[0]):
+            hint = f"run `limner build run {name} --until {place}` to estimate the later steps"
+            say(f"note: step {place} has no items yet; {hint}", err=True)
+        items = max((estimate.steps for estimate in estimates), default=0)
+        body = {"build": name, "estimates": [estimate.to_json() for estimate in estimates]}
+        show(form, lambda: [estimate_table(f"build {name}, at most", items, estimates)], body=lambda: body)
+        return
+    names = ("budget", "purse", "change_purse", "concurrency", "retry_failed")
+    how = Spending(**{word: given[word] for word in names}, limits=service_limits(loaded))
+    with running.show_progress() as watch:
+        progress = builder.run(how, given["until"], watch)
+    counts, _ = builder.look()
+    if form == "json":
+        summary = {"build": name, "failed": progress.failed, "asked_again": progress.asked_again,
+                "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
+                "interrupted": progress.interrupted, "steps": funnel_rows(builder.recipe, counts)}  # fmt: skip
+        say(json.dumps(summary))
+    else:
+        say_failures(progress)
+        show("table", lambda: [funnel_table(name, builder.recipe, counts)])
+        if progress.interrupted:
+            say("interrupted; run the same command again to resume", err=True)
+    sys.exit(running.exit_code(progress))
 
 
 @build_command.command("status")
 @click.argument("name")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("-o", "--output", type=options.FILE, metavar="FILE",
               help="Also plot the funnel beside the paper's, as .svg, .pdf or .png.")  # fmt: skip
 @click.option("--items", metavar="STEP", help="List the items that this step removed, with the reasons.")
-@options.store
+@options.open_store
 @options.form
-def status_command(name: str, output: Path | None, items: str | None, store: str, form: str) -> None:
+def status_command(name: str, output: Path | None, items: str | None, store: Store, form: str) -> None:
     """Show how many items each step of a build kept and removed, beside the paper's own counts."""
-    from ..build.open import open_build
+    from ..build.engine import open_build
     from ..build.records import load_rows
     from ..report.tables.render import show
     from ..report.tables.status import funnel_rows, funnel_table
-    from ..store.store import open_store
 
-    with open_store(store) as opened:
-        builder = open_build(opened, name)
-        counts, _ = builder.look(items)
-        if items is not None:
-            for id, row in load_rows(opened, name, items).items():
-                if row.status != "done":
-                    say(f"{id}: {row.status}: {row.reason}")
-            return
-        rows = funnel_rows(builder.recipe, counts)
-        body = {"build": name, "recipe": builder.recipe.name, "steps": rows,
-                "paper": [count.model_dump() for count in builder.recipe.paper]}  # fmt: skip
-        show(form, lambda: [funnel_table(name, builder.recipe, counts)], body=lambda: body)
-        if output is not None:
-            from ..report.plots.counts import plot_funnel
+    builder = open_build(store, name)
+    counts, _ = builder.look(items)
+    if items is not None:
+        for id, row in load_rows(store, name, items).items():
+            if row.status != "done":
+                say(f"{id}: {row.status}: {row.reason}")
+        return
+    rows = funnel_rows(builder.recipe, counts)
+    body = {"build": name, "recipe": builder.recipe.name, "steps": rows,
+            "paper": [count.model_dump() for count in builder.recipe.paper]}  # fmt: skip
+    show(form, lambda: [funnel_table(name, builder.recipe, counts)], body=lambda: body)
+    if output is not None:
+        from ..report.plots.rows import plot_funnel
 
-            plot_funnel(name, builder.recipe, rows, output)
-            say(f"written: {output}", err=True)
+        plot_funnel(name, builder.recipe, rows, output)
+        say(f"written: {output}", err=True)
 
 
 @build_command.command("review")
@@ -191,29 +185,27 @@ def status_command(name: str, output: Path | None, items: str | None, store: str
 @click.option("--new-links", is_flag=True, help="Make new links for the named people; their old ones stop working.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all.")
 @click.option("--port", default=8101, show_default=True, help="The port; 0 for a free one.")
-@click.option("--write", "to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--write", "to", type=options.FILE, metavar="FILE",
               help="Write this reviewer's waiting items to a .csv or .jsonl file, and serve nothing.")  # fmt: skip
 @click.option("--read", "source", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="FILE",
               help="Read the reviewer's answers from this file, and serve nothing.")  # fmt: skip
 @options.store
-def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[str, ...], to: Path | None,
-                   source: Path | None, store: str, **served: Any) -> None:  # fmt: skip
+def review_command(name: str, to: Path | None, source: Path | None, **given: Any) -> None:
     """Review the items of a build: accept, edit, add, reject, comment.
 
     Serves a page until Ctrl-C; each reviewer has a personal link. For review outside the page, --write and --read use
     a file: set its column action to accept, edit, add, reject, comment or settle; change holds the new fields.
     """
-    from ..build.open import open_build
+    from ..build.engine import open_build
     from ..build.review_files import read_review, write_review
     from ..store.store import open_store
 
     if to is None and source is None:
-        serve_review(store, name, reviewers, adjudicators, **served)
-        return
-    people = (*reviewers, *adjudicators)
+        return _serve_review(name, given)
+    people = (*given["reviewers"], *given["adjudicators"])
     if (to is not None and source is not None) or len(people) != 1:
         raise click.UsageError("give one --reviewer, and --write FILE or --read FILE")
-    with open_store(store) as opened:
+    with open_store(given["store"]) as opened:
         builder = open_build(opened, name)
         if to is not None:
             say(f"{write_review(builder, to, people[0])} items wait for {people[0]}, in {to}")
@@ -233,29 +225,25 @@ def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[st
 @click.option("--url", default="", metavar="URL", help="Where the data set will be, for its Croissant metadata.")
 @click.option("--train", "training", is_flag=True,
               help="Write the training part instead: train.jsonl and images/, for `limner train`.")  # fmt: skip
-@options.store
-def export_command(name: str, folder: Path, licence: str, version: str, pass_on: tuple[str, ...], url: str,
-                   training: bool, store: str) -> None:  # fmt: skip
+@options.open_store
+def export_command(name: str, folder: Path, store: Store, training: bool, **given: Any) -> None:
     """Write the result of a build to FOLDER: an exam, ready for `limner run`.
 
     Pictures whose licence does not allow passing them on are not copied, but listed with their sources.
     """
+    from ..build.engine import open_build
     from ..build.export import export
-    from ..build.open import open_build
     from ..core.errors import UsageError
-    from ..store.store import open_store
 
     if training:
-        with open_store(store) as opened:
-            builder = open_build(opened, name)
-            if "TRAINING" not in builder.recipe.code:
-                raise UsageError(f"the recipe {builder.recipe.name} has no training part")
-            written = builder.recipe.code["TRAINING"][0](builder, folder, licence)
+        builder = open_build(store, name)
+        if "TRAINING" not in builder.recipe.code:
+            raise UsageError(f"the recipe {builder.recipe.name} has no training part")
+        written = builder.recipe.code["TRAINING"][0](builder, folder, given["licence"])
         say(f"{written.samples} samples of {written.concepts} concepts are now in {folder}")
         say(f"    limner train flux-reason --data {folder} --base FOLDER")
         return
-    with open_store(store) as opened:
-        exported = export(open_build(opened, name), folder, licence=licence, version=version, pass_on=pass_on, url=url)
+    exported = export(open_build(store, name), folder, **given)
     say(f"{exported.questions} questions and {exported.pictures} pictures are now in {folder}")
     if exported.texts:
         say(f"{exported.texts} texts may not be passed on: the questions point to their sources instead")
@@ -265,11 +253,9 @@ def export_command(name: str, folder: Path, licence: str, version: str, pass_on:
     say(f"    limner run {folder / 'exam.toml'} --painter control/reference --judge ocr")
 
 
-def serve_review(
-    store: str, build: str, reviewers: Sequence[str], adjudicators: Sequence[str], new_links: bool, host: str, port: int
-) -> None:
+def _serve_review(build: str, given: dict[str, Any]) -> None:
     """Serve a build's review until interrupted; print the links of reviewers who had none."""
-    from ..build.open import open_build
+    from ..build.engine import open_build
     from ..build.reviews import Reviewer, load_reviewers, save_reviewer
     from ..core.errors import UsageError
     from ..store.store import open_store
@@ -283,15 +269,15 @@ def serve_review(
             f"serving a review needs {error.name}: pip install 'limner[web]'; without it: --write and --read FILE"
         ) from error
 
-    with open_store(store) as opened:
+    with open_store(given["store"]) as opened:
         open_build(opened, build)
         known_reviewers, links = load_reviewers(opened, build), dict[str, str]()
-        for name in (*reviewers, *adjudicators):
-            if name in known_reviewers and not new_links:
+        for name in (*given["reviewers"], *given["adjudicators"]):
+            if name in known_reviewers and not given["new_links"]:
                 say(f"{name} already has a link; --new-links makes a new one")
                 continue
             links[name] = new_token()
-            save_reviewer(opened, build, Reviewer(name, token_hash(links[name]), name in adjudicators))
+            save_reviewer(opened, build, Reviewer(name, token_hash(links[name]), name in given["adjudicators"]))
         if not load_reviewers(opened, build):
             raise UsageError(f"{build} has no reviewers yet: name each with --reviewer NAME")
 
@@ -300,7 +286,7 @@ def serve_review(
                 say(f"{name}: {address}/r/{token}/")
             say(f"serving the review of {build} at {address}; stop with Ctrl-C. `limner build run {build}` applies it")
 
-        serve(review_app(opened, build), host, port, ready=ready)
+        serve(review_app(opened, build), given["host"], given["port"], ready=ready)
 
 
 @click.group("train")

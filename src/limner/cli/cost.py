@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import options, running, say
+
+if TYPE_CHECKING:
+    from ..store import Store
 
 
 @click.command("estimate", cls=options.SectionedCommand)
@@ -26,8 +29,8 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
     """
     from ..core import settings
     from ..core.errors import UsageError
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..running.estimate import estimate, total
     from ..store.store import open_or_empty, open_store
 
@@ -55,47 +58,43 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
     "--purse", metavar="[NAME]", is_flag=False, flag_value="",
     help="Show instead the purses, or one of them: limit, spent, reserved, and by which process.",
 )  # fmt: skip
-@options.store
+@options.open_store
 @options.form
-def spend_command(by: tuple[str, ...], purse: str | None, store: str, form: str) -> None:
+def spend_command(by: tuple[str, ...], purse: str | None, store: Store, form: str) -> None:
     """Show what was spent on image calls (paint) and chat calls (chat), failed attempts included."""
     from ..calls.budget import read_purses
-    from ..report.tables.costs import purse_table, spend_table
     from ..report.tables.render import show
+    from ..report.tables.status import purse_table, spend_table
     from ..running.estimate import spent
-    from ..store.store import open_store
 
-    with open_store(store) as opened:
-        if purse is not None:
-            purses = read_purses(opened, purse or None)
-            show(form, lambda: [purse_table(each) for each in purses], body=lambda: [each.to_json() for each in purses])
-            return
-        rows = spent(opened, by)
-    show(form, lambda: [spend_table(store, by, rows)], body=lambda: [row.to_json() for row in rows])
+    if purse is not None:
+        purses = read_purses(store, purse or None)
+        show(form, lambda: [purse_table(each) for each in purses], body=lambda: [each.to_json() for each in purses])
+        return
+    rows = spent(store, by)
+    show(form, lambda: [spend_table(store.url, by, rows)], body=lambda: [row.to_json() for row in rows])
 
 
 @click.command("batches")
 @click.option("--all", "every", is_flag=True, help="Also show ended batches.")
 @click.option("--cancel", metavar="ID", help="Ask the service to cancel this batch; calls already answered are paid.")
-@options.store
+@options.open_store
 @options.form
-def batches_command(every: bool, cancel: str | None, store: str, form: str) -> None:
+def batches_command(every: bool, cancel: str | None, store: Store, form: str) -> None:
     """Show the batches at the services: calls submitted with --batch, and the money reserved for them.
 
     To fetch the results, run the command that submitted them again.
     """
     from ..calls.batches import read_batches
     from ..core import settings
-    from ..report.tables.costs import batches_table
     from ..report.tables.render import show
+    from ..report.tables.status import batches_table
     from ..running.batch import cancel_batch
-    from ..store.store import open_store
 
-    with open_store(store) as opened:
-        if cancel is not None:
-            say(cancel_batch(opened, cancel, settings.load()), err=True)
-        batches = read_batches(opened, only_open=not every)
-    show(form, lambda: [batches_table(store, batches)], body=lambda: [batch.to_json() for batch in batches])
+    if cancel is not None:
+        say(cancel_batch(store, cancel, settings.load()), err=True)
+    batches = read_batches(store, only_open=not every)
+    show(form, lambda: [batches_table(store.url, batches)], body=lambda: [batch.to_json() for batch in batches])
 
 
 @click.group("models", invoke_without_command=True)
@@ -112,8 +111,8 @@ def models_command(context: click.Context, find: str | None, gone: bool, form: s
         return
     from ..core import catalogue, settings
     from ..core.errors import UsageError
-    from ..report.tables.costs import chosen_models, models_body, models_table
     from ..report.tables.render import show
+    from ..report.tables.status import chosen_models, models_body, models_table
 
     loaded, day = settings.load(), catalogue.today()
     if hint := catalogue.age_hint(loaded.models, loaded.painters, day):

@@ -33,7 +33,7 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     from ..report.tables.status import demo_sentences, demo_table, ocr_sentence
     from ..store.store import open_store
 
-    standings, failed, interrupted = {}, 0, False
+    standings, code = {}, 0
     painters = [f"{name}=sample/{name.replace(' ', '-')}" for name in PAINTERS]
     with open_store(store, create=True) as opened:
         for name in SHIPPED:
@@ -42,11 +42,11 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
             with running.show_progress() as watch:
                 progress = api.run(f"sample/{name}", painters=painters, watch=watch, measuring=measuring, **how)
             standings[name] = api.scores(f"sample/{name}", painters=list(PAINTERS), **how)
-            failed, interrupted = failed + progress.failed, progress.interrupted
-            if interrupted:
+            code = max(code, running.exit_code(progress))
+            if progress.interrupted:
                 break
     show("table", lambda: [demo_table(standings)])
-    if not interrupted:
+    if not progress.interrupted:
         say("\n".join(["", *demo_sentences(standings), ocr_sentence(), ""]))
         site = build(output, store=store)
         say(f"Site:    {site.index.absolute()}")
@@ -62,7 +62,7 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     say(f"         limner compare {second} --store {store}")
     say(f"         limner show {first} {question} --painter '{PAINTERS[2]}' --store {store}")
     say("         limner docs tutorial")
-    sys.exit(running.exit_code(interrupted, failed))
+    sys.exit(code)
 
 
 @click.command("docs")

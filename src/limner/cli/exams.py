@@ -12,7 +12,7 @@ import click
 from . import complete, options, running, say, say_failures
 
 if TYPE_CHECKING:
-    from ..certify.certification import ProofRun
+    from ..certify.proof import ProofRun
     from ..core.exam import Exam
     from ..core.marks import Criterion
     from ..core.protocol import Protocol
@@ -74,10 +74,7 @@ def exam_command() -> None:
     """Check an exam's data and its rubric, or start an exam of your own."""
 
 
-PAGE = click.Path(path_type=Path, dir_okay=False)
-
-
-@click.command("prove", cls=options.SectionedCommand)
+@exam_command.command("prove", cls=options.SectionedCommand)
 @click.argument("exam")
 @options.judge_options
 @click.option("--seed", default=0, show_default=True, help="Seed of the places of the corruptions.")
@@ -86,7 +83,7 @@ PAGE = click.Path(path_type=Path, dir_okay=False)
 @options.selection
 @options.store
 @running.run_options_without_purse
-@click.option("-o", "--output", type=PAGE, metavar="FILE.html", help="Also write a page with pictures.")
+@click.option("-o", "--output", type=options.FILE, metavar="FILE.html", help="Also write a page with pictures.")
 def prove(exam: str, **given: Any) -> None:
     """Prove with a judge's marks that EXAM's rubric works, and list the criteria to fix.
 
@@ -95,11 +92,10 @@ def prove(exam: str, **given: Any) -> None:
     about the same one. Stored replies cost nothing: run it again to resume. --dry-run reads the references and shows
     what the rest would cost at most.
     """
-    from ..certify.certification import open_judge_exam, open_proof
+    from ..certify.certificate import open_judge_exam
+    from ..certify.proof import open_proof
     from ..core import settings
     from ..core.errors import UsageError
-    from ..report.tables.costs import estimate_table
-    from ..report.tables.render import show
     from ..store.store import open_or_empty, open_store
 
     if len(given["judges"]) != 1:
@@ -115,13 +111,11 @@ def prove(exam: str, **given: Any) -> None:
         run = open_proof(opened, given["seed"], given["every_fault"])
         if given["dry_run"]:
             estimate = run.estimate(settings.load(), given["retry_failed"])
-            count = len(opened.exam.questions)
-            show(form, lambda: [estimate_table(opened.exam.name, count, [estimate])], body=estimate.to_json)
-            return
+            return running.show_estimate(form, opened.exam.name, len(opened.exam.questions), estimate)
         progress = _carry_out(run, store, form, given)
     for part in progress:
         say_failures(part)
-    sys.exit(3 if any(part.failed for part in progress) else 0)
+    sys.exit(max(map(running.exit_code, progress)))
 
 
 def _carry_out(run: ProofRun, store: Store, form: str, given: dict[str, Any]) -> list[Progress]:
@@ -152,23 +146,15 @@ def _write(path: Path, page: str) -> None:
     say(f"written: {path}", err=True)
 
 
-exam_command.add_command(prove)
-
-
-@click.command("stats", cls=options.SectionedCommand)
+@exam_command.command("stats", cls=options.SectionedCommand)
 @click.argument("exam")
-@options.only_painters
-@options.without
-@options.judges
-@options.on
+@options.marks
 @click.option("--flagged", is_flag=True, help="Show only questions and criteria worth a look.")
-@options.reading
-@options.mark_filters
 @options.selection
-@options.store
+@options.open_store
 @options.form
-@click.option("-o", "--output", type=PAGE, metavar="FILE.html", help="Also write a page with pictures.")
-def stats(exam: str, **given: Any) -> None:
+@click.option("-o", "--output", type=options.FILE, metavar="FILE.html", help="Also write a page with pictures.")
+def stats(exam: str, store: Store, **given: Any) -> None:
     """Show which questions and criteria of EXAM discriminate between painters, by the marks in a store.
 
     For each judge: the share correct, the correlation with the rest of the exam (point-biserial), the difference
@@ -181,32 +167,21 @@ def stats(exam: str, **given: Any) -> None:
     from ..report.tables.render import show
     from ..scoring import ON
     from ..scoring.items import item_statistics
-    from ..store.store import open_store
 
-    with open_store(given["store"]) as store:
-        kind, groups = api.groups(
-            exam,
-            store=store,
-            reading=given["reading"],
-            selection=options.make_selection(given),
-            **options.group_filters(given),
-        )
-        name, protocol = exams.stored_name(exam), kind.protocol
-        on = next(word for word in ON if word == given["on"])
-        statistics = item_statistics(groups, protocol, on)
-        show(
-            given["form"],
-            lambda: item_tables(statistics, name, given["flagged"]) or [nothing_marked()],
-            body=lambda: {"exam": name, "judges": [judge.to_json() for judge in statistics]},
-            records=lambda: items_csv(statistics),
-        )
-        if given["output"] is not None:
-            from ..report.site.single_page import item_page
+    kind, groups = api.groups(exam, store=store, **options.group_filters(given))
+    name, protocol = exams.stored_name(exam), kind.protocol
+    on = next(word for word in ON if word == given["on"])
+    statistics = item_statistics(groups, protocol, on)
+    show(
+        given["form"],
+        lambda: item_tables(statistics, name, given["flagged"]) or [nothing_marked()],
+        body=lambda: {"exam": name, "judges": [judge.to_json() for judge in statistics]},
+        records=lambda: items_csv(statistics),
+    )
+    if given["output"] is not None:
+        from ..report.site.single_page import item_page
 
-            _write(given["output"], item_page(name, statistics, protocol, store.blobs))
-
-
-exam_command.add_command(stats)
+        _write(given["output"], item_page(name, statistics, protocol, store.blobs))
 
 
 @exam_command.command("get")
@@ -345,21 +320,10 @@ def rename(exam: str, folder: Path, data: Path | None, store: str) -> None:
     say(f"{len(missing)} of {len(ids)} questions have no image; renaming would fix {len(renames)}", err=True)
 
 
-class FirstShipped(click.Option):
-    """An option whose default is the first of the shipped exams."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the help with that exam's name."""
-        from ..exams import SHIPPED
-
-        self.show_default = SHIPPED[0]
-        return super().get_help_record(ctx)
-
-
 @exam_command.command("new")
 @click.argument("folder", type=options.FOLDER)
 @click.option(
-    "--like", cls=FirstShipped, metavar="EXAM",
+    "--like", metavar="EXAM", show_default="genexam",
     help="The exam whose rules and sample are the starting point; rubric for rules of your own, without code.",
 )  # fmt: skip
 def new(folder: Path, like: str | None) -> None:
@@ -387,7 +351,7 @@ def new(folder: Path, like: str | None) -> None:
 @options.store
 @running.run_options_without_purse
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html",
+    "-o", "--output", type=options.FILE, metavar="FILE.html",
     help="Also write the certificate as a page, with a picture of each fault and the answers.",
 )  # fmt: skip
 def examine_judge_command(judge: str, **given: Any) -> None:
@@ -397,12 +361,13 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     cost, and how small a fault of the judge each test would find. --again repeats a gold set, and a sequential test
     shows whether the judge has drifted; for a retired judge, its successor is examined.
     """
-    from ..certify.certification import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify, open_judge_exam, rewatch
+    from ..certify.certificate import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify, open_judge_exam
     from ..certify.planted import power
+    from ..certify.watch import rewatch
     from ..core import settings
     from ..report.tables.certificates import certificate_tables, drift_table, power_table
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
     from ..store.store import open_or_empty, open_store
 
     form = given["form"]
@@ -415,8 +380,7 @@ def examine_judge_command(judge: str, **given: Any) -> None:
             if given["dry_run"]:
                 estimate = again.estimate(given["retry_failed"])
                 count = len({trial["question"] for trial in again.baseline.body["gold"]})
-                show(form, lambda: [estimate_table(given["exam"], count, [estimate])], body=estimate.to_json)
-                return
+                return running.show_estimate(form, given["exam"], count, estimate)
             with running.show_progress() as watch:
                 row, progress = again.ask(watch, **how)
             show(form, lambda: [drift_table(row)], body=lambda: {"date": row.day, **row.body})
@@ -442,7 +406,6 @@ def examine_judge_command(judge: str, **given: Any) -> None:
             if given["output"] is not None:
                 from ..report.site.single_page import certificate_page
 
-                given["output"].write_text(certificate_page(row, store.blobs), encoding="utf-8")
-                say(f"written: {given['output']}", err=True)
+                _write(given["output"], certificate_page(row, store.blobs))
     say_failures(progress)
-    sys.exit(3 if progress.failed else 0)
+    sys.exit(running.exit_code(progress))

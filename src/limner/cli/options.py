@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
 OWN_SECTION = "Options"
 """The section for options that no other section names."""
 PLACEHOLDER = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
@@ -125,6 +126,19 @@ store = click.option(
 )  # fmt: skip
 
 
+def open_store(function: F) -> F:
+    """Add the option ``--store``, and pass the command the open store."""
+
+    @wraps(function)
+    def run(*args: Any, store: str, **given: Any) -> Any:
+        from ..store.store import open_store
+
+        with open_store(store) as opened:
+            return function(*args, store=opened, **given)
+
+    return store(cast(F, run))
+
+
 def _use_columns(context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> None:
     if not words:
         return
@@ -205,11 +219,12 @@ prompts = click.option(
     "--prompts", metavar="DIR|release:FOLDER",
     help="A folder with your own prompts for judges and painters, or release: and your clone of the exam's release.",
 )  # fmt: skip
+own_prompts = click.option("--prompts", type=FOLDER, metavar="DIR", help="A folder with your own prompts.")
+judge_args = click.option(
+    "--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="An argument of each judge call. Repeatable."
+)
 judge_settings = combine_options(
-    click.option(
-        "--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE",
-        help="An argument of each judge call. Repeatable.",
-    ),
+    judge_args,
     click.option(
         "--preset", shell_complete=complete.presets,
         help="Named settings of the exam, such as paper; your own options override them.",
@@ -261,6 +276,8 @@ reading = click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
     help="The rules that turn stored replies into marks.",
 )  # fmt: skip
+marks = combine_options(only_painters, without, judges, on, reading, mark_filters)
+"""The options on which marks about which painters are used."""
 
 
 def form_option(*forms: str, default: str | None = "table", help: str | None = None) -> Callable[[F], F]:
@@ -316,9 +333,11 @@ def split_score_options(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def group_filters(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the filters of drawings and marks that a command's arguments define, for `limner.api.groups`."""
-    names = ("painters", "without", "judges", "variant", "wording")
-    return {name: given[name] for name in names if name in given} | split_score_options(given.get("score_options", ()))
+    """Return the filters that a command's arguments define, for `limner.api.groups`."""
+    names = ("painters", "without", "judges", "variant", "wording", "reading", "exclude_flagged")
+    filters = {name: given[name] for name in names if name in given}
+    filters |= split_score_options(given.get("score_options", ()))
+    return filters | {"selection": make_selection(given)} if "subset" in given else filters
 
 
 def make_measuring(given: dict[str, Any]) -> Measuring | None:

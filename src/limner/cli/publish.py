@@ -31,12 +31,7 @@ PLOT_OPTIONS = {
 
 @click.command("table", cls=options.SectionedCommand)
 @click.argument("name", required=False, metavar="[EXAM:TABLE]", shell_complete=complete.tables)
-@options.only_painters
-@options.without
-@options.judges
-@options.mark_filters
-@options.on
-@options.reading
+@options.marks
 @options.store
 @click.option("--exam", metavar="NAME", help="The exam's name in the store, if it has several exams of this kind.")
 @click.option("--published/--no-published", default=True, show_default=True, help="Show the paper's figures.")
@@ -51,7 +46,7 @@ PLOT_OPTIONS = {
     "table", "json", "csv", "md", "latex", "html", default=None,
     help="By default the format of --output, otherwise table.",
 )  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.option("-o", "--output", type=options.FILE, help="Write to this file.")
 def table_command(name: str | None, **given: Any) -> None:
     """Show a table of a benchmark's paper: the published figures with those of your store beside them.
 
@@ -70,7 +65,7 @@ def table_command(name: str | None, **given: Any) -> None:
     layout = find(name)
     source = click.get_current_context().get_parameter_source("store")
     named = source is not click.core.ParameterSource.DEFAULT
-    choice = {key: given[key] for key in ("published", "intervals", "reading", "exam", "section", "study", "full")}
+    choice = {key: given[key] for key in ("published", "intervals", "exam", "section", "study", "full")}
     # The default store need not exist.
     which = {"store": given["store"] if named else None, "on": given["on"], **options.group_filters(given)}
     table = api.table(name, **choice, **which)
@@ -97,7 +92,7 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
 @click.argument("name", required=False, metavar="[NAME")
 @click.argument("exams", nargs=-1, metavar="EXAM…]", shell_complete=complete.exams)
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    "-o", "--output", type=options.FILE, metavar="FILE",
     help="The file to write; its name must end in .svg, .pdf or .png.",
 )  # fmt: skip
 @click.option(
@@ -145,9 +140,8 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
         raise click.UsageError(f"name the exam: limner plot {name} EXAM -o FILE.pdf")
     if given["output"] is None:
         raise click.UsageError("name the file to write: -o FILE.svg, FILE.pdf or FILE.png")
-    which = {key: given[key] for key in ("reading", "score", "store", "by", "question", "data", "study")}
+    which = {key: given[key] for key in ("score", "store", "by", "question", "data", "study", "on")}
     which |= {key: value for key, value in options.group_filters(given).items() if key != "constants"}
-    which["on"] = given["on"]
     for option, having in PLOT_OPTIONS.items():
         if given[option] and name not in having:
             raise click.UsageError(f"--{option} applies only to {' and '.join(having)}")
@@ -164,9 +158,6 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
 @options.on
 @options.reading
 @click.option("--no-images", is_flag=True, help="Only small pictures, for a smaller site.")
-@click.option(
-    "--max-side", type=click.IntRange(320, 8192), metavar="PIXELS", help="Longest side of full-size pictures."
-)
 @click.option("--open", "shown", is_flag=True, help="Open the site in a browser.")
 @options.store
 def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown: bool, **given: Any) -> None:
@@ -188,12 +179,10 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, shown:
     built = build(
         output,
         exams,
+        images=not no_images,
+        watch=watch,
         store=given["store"],
         on=given["on"],
-        reading=given["reading"],
-        images=not no_images,
-        max_side=given["max_side"],
-        watch=watch,
         **options.group_filters(given),
     )
     if loud:
@@ -288,7 +277,7 @@ def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, p
         checklist = make_checklist(asked, store)
         _show(checklist, done, form)
         if output is not None:
-            code = max(code, _write_folder(checklist, store, output, pdf))
+            code = max(code, _write_folder(checklist, output, pdf))
     sys.exit(code)
 
 
@@ -366,12 +355,12 @@ def _show(checklist: Checklist, done: RunOutcome | None, form: str) -> None:
         say(line)
 
 
-def _write_folder(checklist: Checklist, store: Store, output: Path, pdf: bool) -> int:
+def _write_folder(checklist: Checklist, output: Path, pdf: bool) -> int:
     """Write the folder and return the exit code: 3 if the PDF could not be written."""
     from ..core.errors import LimnerError
     from ..report.reproduce.document import write_folder, write_pdf
 
-    page = write_folder(checklist, store, output)
+    page = write_folder(checklist, output)
     say(f"{page}: every table and figure of {checklist.cite}", err=True)
     try:
         if pdf:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -77,23 +76,11 @@ def mark_command(exam: str, **given: Any) -> None:
 @click.option("--judge", required=True, metavar="NAME", help="The model that marked.")
 @options.store
 @options.table_or_json
-def import_command(
-    exam: str,
-    data: Path | None,
-    results: Path,
-    images: Path | None,
-    regions: Path | None,
-    painter: str,
-    judge: str,
-    store: str,
-    form: str,
-) -> None:
+def import_command(exam: str, form: str, **given: Any) -> None:
     """Import results of a benchmark's own scorer, to score and compare them like any others."""
     from ..running.import_results import import_results
 
-    imported = import_results(
-        exam, results, painter=painter, judge=judge, data=data, images=images, regions=regions, store=store
-    )
+    imported = import_results(exam, **given)
     if form == "json":
         body = {"results": imported.results, "images": imported.images, "failures": dict(imported.failures)}
         say(json.dumps(body))
@@ -101,7 +88,9 @@ def import_command(
         unread, unmeasured = imported.failures["unreadable"], imported.failures["probe"]
         failures = f", {unread} of them unreadable" if unread else ""
         failures += f", {unmeasured} with a failed measurement" if unmeasured else ""
-        say(f"{imported.results} results imported into {store}, {imported.images} with their drawing{failures}")
+        say(
+            f"{imported.results} results imported into {given['store']}, {imported.images} with their drawing{failures}"
+        )
         for detail in imported.details[:5]:
             say(f"note: {detail}", err=True)
         if len(imported.details) > 5:
@@ -122,33 +111,21 @@ def import_command(
     metavar="PROVIDER/MODEL",
     help="The model that rates, such as openai/gpt-5; or replay/FILE.",
 )
-@click.option(
-    "--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="An argument of each call. Repeatable."
-)
-@click.option("--prompts", type=options.FOLDER, metavar="DIR", help="A folder with your own prompts.")
+@options.judge_args
+@options.own_prompts
 @click.option(
     "--against", metavar="PAINTER", help="With arena: only pairs with this painter, such as control/reference."
 )
 @options.only_painters
 @options.selection
-@options.store
+@options.open_store
 @running.run_options
-def rate_command(exam: str, **given: Any) -> None:
+def rate_command(exam: str, store: Store, **given: Any) -> None:
     """Rate stored drawings with a model but without the exam's rubric, as a baseline. Run it again to resume.
 
     Each baseline by each model is a separate evaluator, which `limner agree` compares with judges and people. Needs
     only the store.
     """
-    from ..store.store import open_store
-
-    if given["against"] and given["baseline"] != "arena":
-        raise click.UsageError("--against needs --as arena")
-    with open_store(given["store"]) as store:
-        sys.exit(_rate(exam, given, store))
-
-
-def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
-    from .. import api
     from ..core import settings
     from ..core.asks import Prompts
     from ..core.images import Preparer
@@ -157,8 +134,9 @@ def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
     from ..running.rate import RatingRunner
     from ..store.records import known_painters
 
-    how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")}
-    plan = api.plan(exam, store, selection=options.make_selection(given), draw=False, **how)
+    if given["against"] and given["baseline"] != "arena":
+        raise click.UsageError("--against needs --as arena")
+    plan = running.plan_stored(exam, store, given)
     if given["against"]:
         known_painters(store, plan.exam.name, [given["against"]])
     args = options.parse_values(given["judge_args"], "--judge-arg")
@@ -166,20 +144,13 @@ def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
     prompts = Prompts(SHIPPED, given["prompts"])
     runner = RatingRunner(plan, store, find_baseline(given["baseline"]), model, prompts, given["against"])
     runner.check()
-    if given["dry_run"]:
-        _print_estimate(given, len(runner.items()), runner.estimate(), model.name)
-        return 0
-    progress = running.run_with_progress(runner)
-    running.report_outcome(given, progress)
-    return running.exit_code(progress.interrupted, progress.failed)
-
-
-def _print_estimate(given: dict[str, Any], asks: int, dollars: float | None, model: str) -> None:
+    if not given["dry_run"]:
+        sys.exit(running.exit_code(running.run_with_progress(runner, given)))
+    asks, dollars = len(runner.items), runner.estimate()
     if given["form"] == "json":
-        say(json.dumps({"asks": asks, "estimate": dollars}))
-        return
+        return say(json.dumps({"asks": asks, "estimate": dollars}))
     price = "at an unknown price" if dollars is None else f"for about ${dollars:.4f}, by a rule of thumb"
-    say(f"{asks} requests to {model}, {price}; stored answers cost nothing")
+    say(f"{asks} requests to {model.name}, {price}; stored answers cost nothing")
 
 
 @click.command("evidence", cls=options.SectionedCommand)
@@ -200,27 +171,24 @@ def _print_estimate(given: dict[str, Any], asks: int, dollars: float | None, mod
 )  # fmt: skip
 @options.only_painters
 @options.selection
-@options.store
+@options.open_store
 @running.run_options
-def evidence_command(exam: str, **given: Any) -> None:
+def evidence_command(exam: str, store: Store, **given: Any) -> None:
     """Measure stored drawings: text, regions, aesthetics. Run it again to resume. Needs only the store.
 
     --regions and --aesthetics also take FILE.csv or NAME=FILE.csv, a table of values measured elsewhere, with the
     columns id, painter, and count or score. --metric adds evaluators: clip-score, pickscore, vqa-score, aesthetic-clip,
     aesthetic-siglip, fid and frechet, with your own weights, or any table.
     """
-    from ..store.store import open_store
 
-    with open_store(given["store"]) as store:
-        if not given["metrics"]:
-            sys.exit(_measure(exam, given, store))
-        others = ("ocr", "regions", "aesthetics", "probes")
-        code = measure_metrics(exam, given, store)
-        sys.exit(max(code, _measure(exam, given, store)) if any(given[name] for name in others) else code)
+    if not given["metrics"]:
+        sys.exit(_measure(exam, given, store))
+    others = ("ocr", "regions", "aesthetics", "probes")
+    code = measure_metrics(exam, given, store)
+    sys.exit(max(code, _measure(exam, given, store)) if any(given[name] for name in others) else code)
 
 
 def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
-    from .. import api
     from ..core.evidence import EVIDENCE
     from ..evidence.backends import Measuring, is_table
     from ..evidence.probe import evidence_names
@@ -242,11 +210,9 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         if given["form"] == "json":
             say(json.dumps({"values": imported}))
         return 0
-    how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")}
-    plan = api.plan(exam, store, selection=selection, measuring=wanted, draw=False, **how)
+    plan = running.plan_stored(exam, store, given, measuring=wanted)
     if not plan.probes:
-        only = replace(wanted, probes=("ocr",))
-        plan = api.plan(exam, store, selection=selection, measuring=only, draw=False, **how)
+        plan = running.plan_stored(exam, store, given, measuring=replace(wanted, probes=("ocr",)))
     runner = Runner(plan, store)
     runner.check()
     for probe in plan.probes:
@@ -258,9 +224,7 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         summary = ", ".join(f"{count} {name}" for name, count in counts.items())
         say(json.dumps(counts) if given["form"] == "json" else f"to measure: {summary}")
         return 0
-    progress = running.run_with_progress(runner)
-    running.report_outcome(given, progress)
-    return running.exit_code(progress.interrupted, progress.failed)
+    return running.exit_code(running.run_with_progress(runner, given))
 
 
 def _import_values(exam: str, name: str, word: str, store: Store, selection: Selection, dry: bool) -> int:
@@ -289,14 +253,12 @@ def _import_values(exam: str, name: str, word: str, store: Store, selection: Sel
 
 def measure_metrics(exam: str, given: dict[str, Any], store: Store) -> int:
     """Measure or import every requested metric, and return the exit code."""
-    from .. import api
     from ..evidence.backends import is_table
     from ..evidence.metrics import open_metric
 
     words = given["metrics"]
     opened = {word: open_metric(word) for word in words if not is_table(word)}
-    how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")}
-    plan = api.plan(exam, store, selection=options.make_selection(given), draw=False, **how)
+    plan = running.plan_stored(exam, store, given)
     for metric in opened.values():
         metric.check()
     codes = [_import_metrics(plan, word, given, store) for word in words if is_table(word)]
@@ -339,8 +301,7 @@ def _compute_metric(plan: Plan, metric: LocalMetric, given: dict[str, Any], stor
     if given["dry_run"]:
         say(f"{name}: {runner.backlog.count} drawings to measure")
         return 0
-    progress = running.run_with_progress(runner)
+    progress = running.run_with_progress(runner, given)
     if runner.cut:
         say(f"note: {name} read only the beginning of the prompt for {runner.cut} drawings", err=True)
-    running.report_outcome(given, progress)
-    return running.exit_code(progress.interrupted, progress.failed)
+    return running.exit_code(progress)

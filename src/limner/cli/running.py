@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..api import Asking
     from ..core.exam import Exam
     from ..painters import FolderPainter
+    from ..running.estimate import Estimate
     from ..running.plan import Plan, Shard
     from ..running.progress import Progress
     from ..store import Store
@@ -180,8 +181,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                 counts["without_image"] = lacking
             _print_counts(given, counts, runner.unpriced() if given["budget"] is not None else None)
             return 0
-        progress = run_with_progress(runner)
-        report_outcome(given, progress)
+        progress = run_with_progress(runner, given)
         if plan.judges and given["form"] != "json" and not progress.interrupted and not progress.submitted:
             from ..core.exam import Selection
             from ..report.tables.render import show
@@ -201,20 +201,38 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                 ),
             )
             show("table", lambda: standing_tables(standings, plan.exam.kind))
-    return exit_code(progress.interrupted, progress.failed + progress.submitted)
+    return exit_code(progress)
 
 
-def run_with_progress(runner: Any) -> Progress:
-    """Run with progress on the terminal."""
+def run_with_progress(runner: Any, given: dict[str, Any]) -> Progress:
+    """Run with progress on the terminal, and report the outcome."""
     with show_progress(runner.progress) as watch:
         runner.watch = watch
         progress: Progress = runner.run()
+    report_outcome(given, progress, runner.store)
     return progress
 
 
-def exit_code(interrupted: bool, undone: int) -> int:
+def exit_code(progress: Progress) -> int:
     """Return 130 after an interrupt, 3 if something failed or is not done yet, 0 otherwise."""
-    return 130 if interrupted else 3 if undone else 0
+    return 130 if progress.interrupted else 3 if progress.failed or progress.submitted else 0
+
+
+def plan_stored(exam: str, store: Store, given: dict[str, Any], **how: Any) -> Plan:
+    """Return the plan of work on stored drawings; `how` is passed to `limner.running.setup.make_plan`."""
+    from .. import api
+
+    names = ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")
+    how |= {name: given[name] for name in names}
+    return api.plan(exam, store, selection=options.make_selection(given), draw=False, **how)
+
+
+def show_estimate(form: str, title: str, questions: int, estimate: Estimate) -> None:
+    """Print the estimate of a dry run."""
+    from ..report.tables.render import show
+    from ..report.tables.status import estimate_table
+
+    show(form, lambda: [estimate_table(title, questions, [estimate])], body=estimate.to_json)
 
 
 def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, draw: bool, **how: Any) -> Plan:
@@ -326,10 +344,8 @@ def _print_counts(given: dict[str, Any], counts: dict[str, Any], unpriced: list[
             say("--budget can be enforced: every price is known")
 
 
-def report_outcome(given: dict[str, Any], progress: Progress) -> None:
+def report_outcome(given: dict[str, Any], progress: Progress, store: Store) -> None:
     """Print what was done, what failed, and how to continue."""
-    from ..store.store import hide_password as public_url
-
     if progress.cut:
         prompts = "1 prompt was" if progress.cut == 1 else f"{progress.cut} prompts were"
         say(f"note: {prompts} too long for the painter and cut off; `limner show EXAM ID` shows what was cut", err=True)
@@ -339,7 +355,7 @@ def report_outcome(given: dict[str, Any], progress: Progress) -> None:
         "causes": [asdict(cause) for cause in progress.causes.values()],
         "not_applicable": progress.not_applicable,
         "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced, "doubted_calls": progress.doubted,
-        "interrupted": progress.interrupted, "store": public_url(str(given["store"])),
+        "interrupted": progress.interrupted, "store": store.url,
     }  # fmt: skip
     if given.get("batch"):
         body["submitted"] = progress.submitted
@@ -356,9 +372,7 @@ def report_outcome(given: dict[str, Any], progress: Progress) -> None:
 
 REFRESHES_PER_SECOND = 5
 
-NARROW_COLUMNS = 100
-"""On a terminal with fewer columns, names get at most a quarter of the line instead of a third."""
-MIN_BAR_COLUMNS, MAX_BAR_COLUMNS = 4, 40
+MAX_BAR_COLUMNS = 40
 BUDGET_HINT = (
     "each call reserves the most that it can cost: a higher --budget, or shorter replies (--judge-arg "
     "max_completion_tokens=N), lets more calls go at once"
@@ -447,32 +461,25 @@ class ProgressBars:
         from rich.text import Text
 
         at, parts = self._clock(), list(progress.parts.items())
-        shown, folded = _split_parts(parts, room)
-        rows = [(action, _printable(name), part) for (action, name), part in shown]
+        if len(parts) > room:
+            parts = sorted(parts, key=lambda named: named[1].settled >= named[1].total)[:room]
+        rows = [(action, _printable(name), part) for (action, name), part in parts]
         rows.append(("all" if parts else "", "", progress))
-        numbers = [self._numbers(part, at) for _, _, part in rows]
-        used = max(len(action) for action, _, _ in rows) + len(numbers[0]) + 2
-        used += sum(max(map(len, column)) for column in zip(*numbers, strict=True))
-        # If space is short, shorten the bars first, then the names, but never the numbers.
-        longest = min(max(len(name) for _, name, _ in rows), width // (4 if width < NARROW_COLUMNS else 3))
-        names = max(0, min(longest, width - used - MIN_BAR_COLUMNS))
-        bar = max(MIN_BAR_COLUMNS, min(MAX_BAR_COLUMNS, width - used - names))
         table = Table.grid(padding=(0, 1), expand=False)
         table.add_column(no_wrap=True, style="dim")
+        # If space is short, the bars become shorter first.
+        names = min(max(len(name) for _, name, _ in rows), width // 4 - 2)
         table.add_column(no_wrap=True, overflow="ellipsis", width=names)
-        table.add_column(width=bar)
-        for _ in numbers[0]:
+        table.add_column(max_width=MAX_BAR_COLUMNS)
+        for _ in range(5):
             table.add_column(no_wrap=True, justify="right")
-        for (action, name, part), cells in zip(rows, numbers, strict=True):
+        for action, name, part in rows:
             drawn = ProgressBar(
-                total=max(1, part.total), completed=min(part.settled, part.total), width=bar,
+                total=max(1, part.total), completed=min(part.settled, part.total),
                 complete_style="yellow" if part.failed else "cyan", finished_style="yellow" if part.failed else "green",
             )  # fmt: skip
-            style = "bold" if part is progress and parts else ""
+            style, cells = "bold" if part is progress and parts else "", self._numbers(part, at)
             table.add_row(action, Text(name, style), drawn, *(Text(cell, _style(cell) or style) for cell in cells))
-        if folded:
-            done = sum(part.settled >= part.total for _, part in folded)
-            table.add_row("", Text(f"… {len(folded)} more", "dim"), Text(f"{done} of them done", "dim"))
         return table
 
     def _numbers(self, part: Progress, at: float) -> tuple[str, ...]:
@@ -494,17 +501,6 @@ class ProgressBars:
 
 def _style(cell: str) -> str:
     return "red" if cell.endswith(" failed") else "dim" if cell == "done" else ""
-
-
-def _split_parts(
-    parts: list[tuple[tuple[str, str], Progress]], room: int
-) -> tuple[list[tuple[tuple[str, str], Progress]], list[tuple[tuple[str, str], Progress]]]:
-    """Split the parts into those that fit on the screen, unfinished ones first, and the others."""
-    if len(parts) <= room:
-        return parts, []
-    first = sorted(range(len(parts)), key=lambda n: (parts[n][1].settled >= parts[n][1].total, n))
-    taken = set(first[: room - 1])
-    return [parts[n] for n in sorted(taken)], [part for n, part in enumerate(parts) if n not in taken]
 
 
 def _money(part: Progress) -> str:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import complete, options, running, say, say_failures
 
+if TYPE_CHECKING:
+    from ..report.tables.comparison import Comparisons, ExamComparison
+    from ..report.tables.model import Table
+    from ..store import Store
+
 
 @click.command("scores", cls=options.SectionedCommand)
 @options.exam
-@options.only_painters
-@options.without
-@options.judges
-@options.on
+@options.marks
 @click.option(
     "--sort",
     metavar="NAME",
@@ -27,8 +29,6 @@ from . import complete, options, running, say, say_failures
 @click.option("--score", metavar="NAME", help="With --by: show this score; by default the main score.")
 @click.option("--detail", is_flag=True, help="With --by: show all scores, in a table for each painter.")
 @click.option("--analyses", is_flag=True, help="Also show the other analyses of the exam's paper.")
-@options.reading
-@options.mark_filters
 @options.selection
 @options.exclude_flagged
 @click.option("--study", metavar="NAME", help="Also show scores corrected with the people's marks of this study.")
@@ -40,42 +40,23 @@ def scores_command(exam: str, **given: Any) -> None:
     from .. import api
     from ..report.tables.render import show
 
-    standings = api.scores(
-        exam,
-        by=given["by"],
-        reading=given["reading"],
-        store=given["store"],
-        on=given["on"],
-        sort=given["sort"],
-        study=given["study"],
-        selection=options.make_selection(given),
-        exclude_flagged=given["exclude_flagged"],
-        **options.group_filters(given),
-    )
-    show(
-        given["form"],
-        lambda: [
-            *standings.tables(given["score"], given["detail"]),
-            *(standings.analyses() if given["analyses"] else []),
-        ],
-        body=standings.to_json,
-        records=standings.to_csv,
-        notes=given["notes"],
-    )
+    how = {name: given[name] for name in ("by", "store", "on", "sort", "study")}
+    standings = api.scores(exam, **how, **options.group_filters(given))
+
+    def tables() -> list[Table]:
+        analyses = standings.analyses() if given["analyses"] else []
+        return [*standings.tables(given["score"], given["detail"]), *analyses]
+
+    show(given["form"], tables, body=standings.to_json, records=standings.to_csv, notes=given["notes"])
 
 
 @click.command("compare", cls=options.SectionedCommand)
 @click.argument("exam", required=False, shell_complete=complete.exams)
 @click.option("--exams", metavar="A,B,…", help="Instead of EXAM: do these exams rank painters in the same order?")
-@options.only_painters
-@options.without
-@options.judges
-@options.on
+@options.marks
 @click.option("--score", metavar="NAME", help="Compare by this score; by default the first that all painters have.")
 @click.option("--by", metavar="TAG", help="One comparison for each value of this tag.")
 @click.option("--gap", type=float, metavar="X", help="Show how many questions would detect a difference of X.")
-@options.reading
-@options.mark_filters
 @options.selection
 @options.notes
 @options.store
@@ -92,23 +73,16 @@ def compare_command(exam: str | None, **given: Any) -> None:
 
     if (exam is None) == (given["exams"] is None):
         raise click.UsageError("name one EXAM, or several with --exams A,B")
-    how = {name: given[name] for name in ("reading", "score", "store")}
+    result: Comparisons | ExamComparison
     if exam is None:
         _refuse_single_exam_options(given)
         names = [name.strip() for name in given["exams"].split(",") if name.strip()]
-        across = api.compare(names, painters=given["painters"], judges=given["judges"], **how)
-        show(given["form"], across.tables, body=across.to_json, records=across.to_csv, notes=given["notes"])
-        return
-    comparisons = api.compare(
-        exam,
-        by=given["by"],
-        gap=given["gap"],
-        on=given["on"],
-        selection=options.make_selection(given),
-        **how,
-        **options.group_filters(given),
-    )
-    show(given["form"], comparisons.tables, body=comparisons.to_json, records=comparisons.to_csv, notes=given["notes"])
+        how = {name: given[name] for name in ("reading", "score", "store", "painters", "judges")}
+        result = api.compare(names, **how)
+    else:
+        how = {name: given[name] for name in ("score", "store", "by", "gap", "on")}
+        result = api.compare(exam, **how, **options.group_filters(given))
+    show(given["form"], result.tables, body=result.to_json, records=result.to_csv, notes=given["notes"])
 
 
 def _refuse_single_exam_options(given: dict[str, Any]) -> None:
@@ -117,13 +91,6 @@ def _refuse_single_exam_options(given: dict[str, Any]) -> None:
     for name in ("by", "gap", "variant", "wording", "-O", "without", "on", "subset", "ids", "where", "limit"):
         if used[name]:
             raise click.UsageError(f"{name if name == '-O' else '--' + name} applies to one EXAM, not to --exams")
-
-
-alternatives = options.combine_options(
-    click.option("--pairs", is_flag=True, help="Show instead which painter wins in choices between two drawings."),
-    click.option("--weights", is_flag=True, help="Show instead weights of the exam's dimensions, fitted to people."),
-    click.option("--train", metavar="A,B", help="With --weights: fit on these raters, test on the others."),
-)
 
 
 @click.command("agree", cls=options.SectionedCommand)
@@ -147,7 +114,9 @@ alternatives = options.combine_options(
 @options.reading
 @options.mark_filters
 @options.selection
-@alternatives
+@click.option("--pairs", is_flag=True, help="Show instead which painter wins in choices between two drawings.")
+@click.option("--weights", is_flag=True, help="Show instead weights of the exam's dimensions, fitted to people.")
+@click.option("--train", metavar="A,B", help="With --weights: fit on these raters, test on the others.")
 @options.store
 @options.form
 def agree_command(exam: str, **given: Any) -> None:
@@ -159,30 +128,22 @@ def agree_command(exam: str, **given: Any) -> None:
     with them, and they with each other.
     """
     given["judges"] = words = _evaluator_names(exam, given["judges"], given["store"])
-    if show_alternative(exam, given):
-        return
+    if given["train"] and not given["weights"]:
+        raise click.UsageError("--train needs --weights")
+    if given["pairs"] and given["weights"]:
+        raise click.UsageError("give either --pairs or --weights, not both")
+    if given["pairs"] or given["weights"]:
+        return (_pairs if given["pairs"] else _weights)(exam, given)
     from .. import api
     from ..report.tables.agreement import summary_table
     from ..report.tables.render import show
 
-    agreement = api.agree(
-        exam,
-        score=given["score"],
-        reading=given["reading"],
-        store=given["store"],
-        study=given["study"],
-        by=given["by"],
-        selection=options.make_selection(given),
-        **options.group_filters(given),
-    )
+    how = {name: given[name] for name in ("score", "store", "study", "by")}
+    agreement = api.agree(exam, **how, **options.group_filters(given))
     single = any(word.startswith("person/") for word in words)
     short = given["form"] == "table" and not (given["detail"] or given["by"] or single)
-    show(
-        given["form"],
-        lambda: [summary_table(agreement)] if short else agreement.tables(),
-        body=agreement.to_json,
-        records=agreement.to_csv,
-    )
+    tables = (lambda: [summary_table(agreement)]) if short else agreement.tables
+    show(given["form"], tables, body=agreement.to_json, records=agreement.to_csv)
 
 
 def _evaluator_names(exam: str, words: tuple[str, ...], store: str) -> list[str]:
@@ -190,7 +151,7 @@ def _evaluator_names(exam: str, words: tuple[str, ...], store: str) -> list[str]
     if not words:
         return []
     from ..scoring import evaluators_of
-    from ..scoring.compare.everyone import people_names
+    from ..scoring.compare.judges import people_names
     from ..scoring.groups import stored_exam
     from ..scoring.preferences import PEOPLE
     from ..store.store import open_store
@@ -216,7 +177,7 @@ def show_command(exam: str, id: str, form: str, **given: Any) -> None:
     """Show one question: its prompt, every drawing, every mark with its reason. Needs only the store."""
     from ..report.tables.question import describe_question, print_question
 
-    body = describe_question(exam, id, store=given["store"], reading=given["reading"], **options.group_filters(given))
+    body = describe_question(exam, id, store=given["store"], **options.group_filters(given))
     if form == "json":
         say(json.dumps(body, ensure_ascii=False, indent=2))
     else:
@@ -242,20 +203,14 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
     With --images, unmarked drawings are exported too; their rows have no judge.
     """
     from .. import api, exams
-    from ..report.tables.export import check_form, export_rows, write_images, write_rows
+    from ..core.errors import need_polars
+    from ..report.tables.export import export_rows, write_images, write_rows
     from ..store.store import open_store
 
-    check_form(form)
+    if form == "parquet":
+        need_polars("--format parquet")
     with open_store(given["store"]) as store:
-        kind, groups = api.groups(
-            exam,
-            store=store,
-            reading=given["reading"],
-            selection=options.make_selection(given),
-            exclude_flagged=given["exclude_flagged"],
-            unmarked=images is not None,
-            **options.group_filters(given),
-        )
+        kind, groups = api.groups(exam, store=store, unmarked=images is not None, **options.group_filters(given))
         rows = list(export_rows(exams.stored_name(exam), kind.protocol, groups, given["reading"]))
         write_rows(rows, form, output)
         if images is not None:
@@ -268,21 +223,16 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
 @click.option(
     "--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="An argument of each call. Repeatable."
 )
-@click.option("--prompts", type=options.FOLDER, metavar="DIR", help="A folder with your own prompts.")
-@options.only_painters
-@options.without
-@options.judges
-@options.mark_filters
-@options.on
-@options.reading
+@options.own_prompts
+@options.marks
 @options.selection
-@options.store
+@options.open_store
 @running.run_options_without_purse
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    "-o", "--output", type=options.FILE, metavar="FILE",
     help="Also plot the shares; the file name must end in .svg, .pdf or .png.",
 )  # fmt: skip
-def modes_command(exam: str, **given: Any) -> None:
+def modes_command(exam: str, store: Store, **given: Any) -> None:
     """Sort painters' errors into the exam's failure modes with a chat model, and count them.
 
     The model sees each drawing once, with the questions that were answered wrongly about it. Stored replies cost
@@ -291,57 +241,30 @@ def modes_command(exam: str, **given: Any) -> None:
     from .. import api
     from ..core import settings
     from ..report.tables.analyses import count_modes, modes_table
-    from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
-    from ..store.store import open_store
 
-    with open_store(given["store"]) as store:
-        sorting = api.sorting(
-            exam,
-            store,
-            model=given["model"],
-            args=options.parse_values(given["model_args"], "--model-arg"),
-            prompts=given["prompts"],
-            reading=given["reading"],
-            on=given["on"],
-            selection=options.make_selection(given),
-            **options.group_filters(given),
-        )
-        if given["dry_run"]:
-            estimate = sorting.sorter.estimate(sorting.drawings, settings.load(), given["retry_failed"])
-            questions = len({drawing.question.id for drawing in sorting.drawings})
-            form = given["form"]
-            show(form, lambda: [estimate_table(exam, questions, [estimate])], body=estimate.to_json)
-            return
-        with running.show_progress() as watch:
-            how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
-            drawings, progress = sorting.sorter.sort(sorting.drawings, limits=sorting.limits, watch=watch, **how)
-    counts = count_modes(sorting.sorter.modes, sorting.asked, drawings)
-    form = given["form"]
-    body = {"exam": exam, "model": given["model"], "judge": sorting.judge, "spent": round(progress.spent, 6),
+    how = {name: given[name] for name in ("model", "prompts", "on")}
+    args = options.parse_values(given["model_args"], "--model-arg")
+    sorter = api.mode_sorter(exam, store, args=args, **how, **options.group_filters(given))
+    if given["dry_run"]:
+        estimate = sorter.estimate(settings.load(), given["retry_failed"])
+        questions = len({drawing.question.id for drawing in sorter.drawings})
+        return running.show_estimate(given["form"], exam, questions, estimate)
+    with running.show_progress() as watch:
+        how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
+        drawings, progress = sorter.sort(watch=watch, **how)
+    counts = count_modes(sorter.modes, sorter.asked, drawings)
+    body = {"exam": exam, "model": given["model"], "judge": sorter.judge, "spent": round(progress.spent, 6),
             "unpriced_calls": progress.unpriced, "painters": [painter.to_json() for painter in counts]}  # fmt: skip
-    title = f"{exam} · judge {sorting.judge} · wrong answers by mode, sorted by {sorting.sorter.model.name}"
-    show(form, lambda: [modes_table(title, sorting.sorter.modes, counts, sorting.notes)], body=lambda: body)
+    title = f"{exam} · judge {sorter.judge} · wrong answers by mode, sorted by {sorter.model.name}"
+    show(given["form"], lambda: [modes_table(title, sorter.modes, counts, sorter.notes)], body=lambda: body)
     if given["output"] is not None:
-        from ..report.plots.counts import plot_modes
+        from ..report.plots.rows import plot_modes
 
-        caption = f"{exam} · judge {sorting.judge} · sorted by {sorting.sorter.model.name}"
-        plot_modes(sorting.sorter.modes, counts, caption, given["output"])
+        caption = f"{exam} · judge {sorter.judge} · sorted by {sorter.model.name}"
+        plot_modes(sorter.modes, counts, caption, given["output"])
     say_failures(progress)
-    sys.exit(3 if progress.failed else 0)
-
-
-def show_alternative(exam: str, given: dict[str, Any]) -> bool:
-    """Show choices or weights if they are asked for; return whether they were."""
-    if given["train"] and not given["weights"]:
-        raise click.UsageError("--train needs --weights")
-    if given["pairs"] and given["weights"]:
-        raise click.UsageError("give either --pairs or --weights, not both")
-    if given["pairs"]:
-        _pairs(exam, given)
-    elif given["weights"]:
-        _weights(exam, given)
-    return bool(given["pairs"] or given["weights"])
+    sys.exit(running.exit_code(progress))
 
 
 def _pairs(exam: str, given: dict[str, Any]) -> None:
@@ -349,20 +272,9 @@ def _pairs(exam: str, given: dict[str, Any]) -> None:
     from ..report.tables.render import show
     from ..scoring.preferences import preferences
 
-    choices = preferences(
-        exam,
-        study=given["study"],
-        judges=given["judges"],
-        painters=given["painters"],
-        without=given["without"],
-        store=given["store"],
-    )
-    show(
-        given["form"],
-        lambda: preference_tables(choices),
-        body=lambda: [choice.to_json() for choice in choices],
-        records=lambda: preferences_csv(choices),
-    )
+    choices = preferences(exam, **{name: given[name] for name in ("study", "judges", "painters", "without", "store")})
+    body = [choice.to_json() for choice in choices]
+    show(given["form"], lambda: preference_tables(choices), body=lambda: body, records=lambda: preferences_csv(choices))
 
 
 def _weights(exam: str, given: dict[str, Any]) -> None:
@@ -370,15 +282,7 @@ def _weights(exam: str, given: dict[str, Any]) -> None:
     from ..report.tables.render import show
     from ..scoring.weights import fitted_weights
 
-    weights = fitted_weights(
-        exam,
-        study=given.get("study"),
-        train=[name.strip() for name in (given["train"] or "").split(",") if name.strip()],
-        score=given["score"],
-        reading=given["reading"],
-        store=given["store"],
-        painters=given["painters"],
-        without=given["without"],
-        selection=options.make_selection(given),
-    )
+    train = [name.strip() for name in (given["train"] or "").split(",") if name.strip()]
+    how = {name: given[name] for name in ("study", "score", "reading", "store", "painters", "without")}
+    weights = fitted_weights(exam, train=train, selection=options.make_selection(given), **how)
     show(given["form"], lambda: weight_tables(weights), body=weights.to_json, records=lambda: weights_csv(weights))

@@ -15,7 +15,9 @@ import click
 from . import STORE, options, say
 
 if TYPE_CHECKING:
-    from ..running.merge import MergeReport, SourceReport
+    from ..running.merge import MergeReport
+    from ..running.merge_tables import SourceReport
+    from ..store import Store
     from ..store.verify import Defect, PartReport
 
 MAX_SHOWN = 20
@@ -24,27 +26,25 @@ UNITS = {"database": "rows", "rows": "rows", "references": "rows", "images": "im
 
 
 @click.command("verify")
-@options.store
+@options.open_store
 @click.option("--repair", is_flag=True, help="Repair what can be repaired for free; nothing is drawn or deleted.")
 @options.table_or_json
-def verify_command(store: str, repair: bool, form: str) -> None:
+def verify_command(store: Store, repair: bool, form: str) -> None:
     """Check a store: its database, references between rows, every image against its hash, and orphaned files.
 
     The exit code is 1 if something is wrong. --repair restores damaged images from their folder or from the service's
     stored job, rebuilds indexes, and moves orphaned images aside.
     """
     from ..running.repair import verify
-    from ..store.store import hide_password, open_store
 
-    with open_store(store) as opened:
-        reports = []
-        for report in verify(opened, repair=repair):
-            reports.append(report)
-            if form != "json":
-                _print_part(report)
+    reports = []
+    for report in verify(store, repair=repair):
+        reports.append(report)
+        if form != "json":
+            _print_part(report)
     ok = all(report.state != "bad" for report in reports)
     if form == "json":
-        say(json.dumps({"store": hide_password(store), "ok": ok, "parts": [_part_json(report) for report in reports]}))
+        say(json.dumps({"store": store.url, "ok": ok, "parts": [_part_json(report) for report in reports]}))
     sys.exit(0 if ok else 1)
 
 
@@ -102,29 +102,29 @@ NAMED_TABLES = ("drawings", "markings", "calls", "ratings", "comparisons", "cert
 
 
 def _print_source(source: SourceReport) -> None:
-    rows, images = source.rows, source.images
-    new = [f"{name} {rows.new[name]:,}" for name in NAMED_TABLES if rows.new[name]]
-    if rest := sum(count for name, count in rows.new.items() if name not in NAMED_TABLES):
+    images = source.images
+    new = [f"{name} {source.new[name]:,}" for name in NAMED_TABLES if source.new[name]]
+    if rest := sum(count for name, count in source.new.items() if name not in NAMED_TABLES):
         new.append(f"other rows {rest:,}")
     if images.new:
         new.append(f"images {images.new:,}")
     words = [f"new: {', '.join(new) or 'nothing'}"]
-    if rows.dollars:
-        words.append(f"its cost: ${rows.dollars:,.4f}")
-    if changed := sum(rows.changed.values()):
+    if source.dollars:
+        words.append(f"its cost: ${source.dollars:,.4f}")
+    if changed := sum(source.changed.values()):
         words.append(f"rows updated: {changed:,}")
     say(f"{source.source}: {'; '.join(words)}")
-    if rows.flying:
-        who = ", ".join(sorted(set(rows.flying.values())))
-        say(f"  calls in flight, left out: {len(rows.flying):,} ({who}); merge again once they have ended")
-        if waiting := sum(by == SUBMITTED for by in rows.flying.values()):
+    if source.flying:
+        who = ", ".join(sorted(set(source.flying.values())))
+        say(f"  calls in flight, left out: {len(source.flying):,} ({who}); merge again once they have ended")
+        if waiting := sum(by == SUBMITTED for by in source.flying.values()):
             say(
                 f"    {waiting:,} are in batches: fetch them there, with the command that submitted them; a run in the "
                 "target would pay for them again"
             )
-    if rows.twice:
-        say(f"  calls with two different answers: {len(rows.twice):,}; both are kept, the earlier counts")
-        _print_lines(rows.twice)
+    if source.twice:
+        say(f"  calls with two different answers: {len(source.twice):,}; both are kept, the earlier counts")
+        _print_lines(source.twice)
     if images.lost:
         say(f"  images lost: {len(images.lost):,}; `limner verify --repair --store {source.source}` may restore them")
         _print_lines(list(images.lost.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ValidationError
 
-from .data_rows import TABLES, Problems, Rows, read_rows, shorten
+from .data_rows import TABLES, EmbeddedImage, Problems, Rows, read_rows, shorten
 from .errors import UsageError
 from .exam import Question, R, Reference
 from .images import BadImage, inspect
@@ -184,6 +185,20 @@ def find_reference(folder: Path, name: str) -> Reference:
     return Reference(name, path)
 
 
+def embedded_reference(image: EmbeddedImage, name: str) -> Reference:
+    """Return the reference image that is embedded in a data file.
+
+    Raises:
+        BadImage: It is not an image, or too large.
+    """
+    data = image.load()
+    try:
+        inspect(data)
+    except BadImage as error:
+        raise type(error)(f"image {name}: {error}") from error
+    return Reference(name, None, hashlib.sha256(data).hexdigest(), image.load)
+
+
 def leaves_folder(name: str) -> bool:
     """Return whether a path in the data names nothing inside its folder."""
     pure = PurePosixPath(name)
@@ -200,6 +215,13 @@ def _is_linked(folder: Path, below: PurePosixPath) -> bool:
     return False
 
 
-def absent_references(questions: Iterable[Question[Any]]) -> int:
-    """Count the questions that have no reference image, or whose image is absent."""
-    return sum(q.reference is None or not (q.reference.path or q.reference.load) for q in questions)
+def note_absent(questions: Sequence[Question[Any]], words: str, what: str = "reference images") -> list[str]:
+    """Return a note on the questions that have no reference image, or whose image is absent, if there are any."""
+    absent = sum(q.reference is None or not (q.reference.path or q.reference.load) for q in questions)
+    return [f"{absent} of {len(questions)} {what} are absent: {words}"] if absent else []
+
+
+def write_json_lines(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows as JSON lines."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .asks import Unreadable
@@ -385,34 +385,27 @@ ANY = "*"
 _FIELD_GAP = re.compile(r"\{([\w*.-]+)\}")
 
 
-def value_at_path(value: Any, path: str) -> Any:
+def value_at(value: Any, path: str) -> Any:
     """Return the value at a path, or None if there is none.
 
-    >>> value_at_path({"data": [{"url": "a"}]}, "data.0.url"), value_at_path({"x": {"b": 1}}, "*.b")
+    >>> value_at({"data": [{"url": "a"}]}, "data.0.url"), value_at({"x": {"b": 1}}, "*.b")
     ('a', 1)
-    >>> value_at_path([], "0") is None
+    >>> value_at([], "0") is None
     True
     """
-    return _find(value, path.split("."))
-
-
-def _find(value: Any, steps: list[str]) -> Any:
-    if not steps:
-        return value
-    step, rest = steps[0], steps[1:]
-    if step == ANY:
-        items: Iterable[Any] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        return next((inner for item in items if (inner := _find(item, rest)) is not None), None)
-    if isinstance(value, dict):
-        return _find(value.get(step), rest)
-    if isinstance(value, list) and re.fullmatch(r"[0-9]{1,6}", step) and int(step) < len(value):
-        return _find(value[int(step)], rest)
-    return None
+    step, dot, rest = path.partition(".")
+    if isinstance(value, list):
+        value = {str(place): item for place, item in enumerate(value)}
+    if not isinstance(value, Mapping):
+        return None
+    items = value.values() if step == ANY else [value.get(step)]
+    inner = (value_at(item, rest) if dot else item for item in items)
+    return next((item for item in inner if item is not None), None)
 
 
 def first_value_at_path(value: Any, paths: Iterable[str]) -> Any:
     """Return the value at the first path that has one, or None."""
-    return next((inner for path in paths if (inner := value_at_path(value, path)) is not None), None)
+    return next((inner for path in paths if (inner := value_at(value, path)) is not None), None)
 
 
 def set_at_path(value: dict[str, Any], path: str, item: Any) -> None:

@@ -79,18 +79,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise DataError(f"cannot be read: {error}", file=path) from error
 
 
-def read_model(path: Path, model: type[M]) -> M:
-    """Return the contents of a TOML file, validated by a model.
-
-    Raises:
-        DataError: The file cannot be read, or a value is invalid; the message says where.
-    """
-    try:
-        return model.model_validate(read_toml(path))
-    except ValidationError as error:
-        raise DataError(first_error(error), file=path) from error
-
-
 def known_keys(model: type[BaseModel], place: Sequence[str | int]) -> list[str]:
     """Return the keys that are allowed at the place of an error in data of a model.
 
@@ -120,7 +108,7 @@ def first_error(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
-def read_declared(path: Path, model: type[M]) -> M:
+def read_model(path: Path, model: type[M]) -> M:
     """Return the contents of a TOML file, validated by a model.
 
     Raises:

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from .asks import Unreadable, object_schema
+from .json_text import value_at
 from .schema import StrictModel
 
 FieldKind = Literal["yesno", "choice", "scale", "text", "list", "group"]
@@ -356,6 +357,10 @@ class RuleOutcome:
     reason: str
     detail: str = ""
 
+    def __str__(self) -> str:
+        """Return the reason with its details."""
+        return f"{self.reason}: {self.detail}" if self.detail else self.reason
+
 
 def apply_rules(rules: Sequence[Rule], values: Mapping[str, Any]) -> Iterator[RuleOutcome]:
     """Yield the outcomes of all rules that fail, in order; after one other than ``warn``, none follows."""
@@ -385,18 +390,6 @@ def _failures(rule: Rule, values: Mapping[str, Any]) -> Iterator[RuleOutcome]:
         because = value_at(values, rule.because.replace("*", name)) if rule.because else None
         reason = str(getattr(rule, action)).replace("*", name.replace("_", " "))
         yield RuleOutcome(action, reason, ": ".join(part for part in (why, _words(because)) if part))
-
-
-def value_at(values: Any, path: str) -> Any:
-    """Return the value at a path such as ``ratings.domain.score``; None if there is none."""
-    for part in path.split("."):
-        if isinstance(values, Mapping):
-            values = values.get(part)
-        elif isinstance(values, list) and part.isdigit() and int(part) < len(values):
-            values = values[int(part)]
-        else:
-            return None
-    return values
 
 
 def _values(values: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:

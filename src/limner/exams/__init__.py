@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, TypedDict
 
 from pydantic import Field
 
@@ -115,6 +115,11 @@ class ImportedReply:
     notes: tuple[str, ...] = ()
     misfit: Callable[[Question[Any]], str | None] | None = None
 
+    def __post_init__(self) -> None:
+        # UTF-8 cannot encode half of a surrogate pair.
+        clean = tuple((ask, text.encode("utf-8", "replace").decode()) for ask, text in self.replies)
+        object.__setattr__(self, "replies", clean)
+
 
 ExamWriter = Callable[[Path, Sequence[Mapping[str, Any]], Callable[[str, str], None]], Mapping[str, Sequence[str]]]
 """A function that writes the items of a build into a folder, in the layout of the benchmark's release.
@@ -122,6 +127,35 @@ ExamWriter = Callable[[Path, Sequence[Mapping[str, Any]], Callable[[str, str], N
 Its arguments are the folder, the items (their fields, with the id as ``item``), and a function that saves a picture by
 content hash and path inside the folder. It returns the ids of the questions made from each item.
 """
+
+
+class UsualParts(TypedDict):
+    """The parts of a `Kind` that are files and folders with usual names in its folder; None for one that is missing."""
+
+    prompts: Path
+    sample: Path | None
+    presets: Path | None
+    download: Path | None
+    paper: Path | None
+    studies: Path | None
+    recipe: Path | None
+
+
+def usual_parts(folder: Path, prompts: str = "prompts") -> UsualParts:
+    """Return the parts of an exam that are in its folder; `prompts` is the name of the folder of its prompts."""
+    names = ("sample", "presets.toml", "download.toml", "paper", "studies", "recipe")
+    sample, presets, download, paper, studies, recipe = (
+        folder / name if (folder / name).exists() else None for name in names
+    )
+    return {
+        "prompts": folder / prompts,
+        "sample": sample,
+        "presets": presets,
+        "download": download,
+        "paper": paper,
+        "studies": studies,
+        "recipe": recipe,
+    }
 
 
 @dataclass(frozen=True)

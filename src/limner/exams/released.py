@@ -14,15 +14,16 @@ import re
 import stat
 import string
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import Field
 
 from ..core.asks import Prompts, Template, Variant
 from ..core.errors import DataError, UsageError
 from ..core.evaluator import HASH_LETTERS
-from ..core.schema import read_toml
+from ..core.schema import StrictModel, read_model
 
 if TYPE_CHECKING:
     from . import Kind
@@ -33,8 +34,7 @@ RELEASE = "release"
 PREFIX = f"{RELEASE}:"
 
 
-@dataclass(frozen=True)
-class ReleasedText:
+class ReleasedText(StrictModel):
     """One text of the release.
 
     Attributes:
@@ -49,11 +49,11 @@ class ReleasedText:
     """
 
     variable: str = ""
-    format: Sequence[str] | Mapping[str, str] = ()
-    replace: Mapping[str, str] = field(default_factory=dict)
+    format: tuple[str, ...] | dict[str, str] = ()
+    replace: dict[str, str] = Field(default_factory=dict)
     file: str | None = None
     function: str = ""
-    places: Mapping[str, str] = field(default_factory=dict)
+    places: dict[str, str] = Field(default_factory=dict)
     then: str = ""
 
     @property
@@ -62,8 +62,7 @@ class ReleasedText:
         return self.format if isinstance(self.format, Mapping) else {name: name for name in self.format}
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(StrictModel):
     """The location of the wording in an exam's release, and the variant and options that go with it.
 
     Attributes:
@@ -75,9 +74,9 @@ class Release:
     repository: str
     file: str
     variant: str
-    options: Mapping[str, str]
-    templates: Mapping[str, ReleasedText]
-    drawing: Mapping[str, ReleasedText] = field(default_factory=dict)
+    options: dict[str, str] = Field(default_factory=dict)
+    templates: dict[str, ReleasedText]
+    drawing: dict[str, ReleasedText] = Field(default_factory=dict)
 
 
 def release_folder(prompts: Path | str | None) -> Path | None:
@@ -93,17 +92,7 @@ def release_folder(prompts: Path | str | None) -> Path | None:
 def release_of(kind: Kind[Any]) -> Release | None:
     """Return the exam's release; None if that has no wording for a judge."""
     path = kind.prompts / RELEASE_FILE
-    if not path.exists():
-        return None
-    body = read_toml(path)
-    try:
-        templates, drawing = (
-            {name: ReleasedText(**text) for name, text in texts.items()}
-            for texts in (body["templates"], body.get("drawing", {}))
-        )
-        return Release(body["repository"], body["file"], body["variant"], body.get("options", {}), templates, drawing)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"does not describe the release's wording: {error}", file=path) from error
+    return read_model(path, Release) if path.exists() else None
 
 
 def read_release(kind: Kind[Any], folder: Path, *, drawing: bool = False) -> tuple[Release, Prompts]:
@@ -201,7 +190,7 @@ def _f_strings(function: ast.AST, variable: str) -> Iterator[ast.JoinedStr]:
         elif (
             isinstance(node, ast.Assign)
             and isinstance(node.value, ast.JoinedStr)
-            and _assigns(node, lambda part: isinstance(part, ast.Name) and part.id == variable)
+            and variable in map(ast.unparse, node.targets)
         ):
             yield node.value
 
@@ -341,33 +330,19 @@ def _literal_text(path: Path, tree: ast.Module, name: str) -> tuple[str, int]:
     return "".join(_literals(path, name, value)), place.lineno
 
 
-def _assignments(body: Sequence[ast.stmt], name: str, *, of_self: bool) -> Iterator[ast.stmt]:
+def _assignments(body: Iterable[ast.AST], name: str, *, of_self: bool) -> Iterator[ast.stmt]:
     """Yield all statements of a module or class that set the name; with `of_self`, also those in methods."""
-    waiting: list[ast.AST] = [*body]
-    for node in waiting:
-        if isinstance(node, ast.stmt) and _assigns(node, lambda part: isinstance(part, ast.Name) and part.id == name):
-            yield node
+    for node in body:
         if isinstance(node, SCOPES):
             if node.name == name:
                 yield node
-            inner = [statement for statement in ast.walk(node) if isinstance(statement, ast.stmt)] if of_self else []
-            yield from (statement for statement in inner if _assigns(statement, lambda part: _of_self(part, name)))
-        elif not isinstance(node, ast.expr):
-            waiting.extend(ast.iter_child_nodes(node))
-
-
-def _assigns(node: ast.stmt, meant: Callable[[ast.AST], bool]) -> bool:
-    """Return whether a statement itself assigns or deletes a matching target."""
-    if isinstance(node, SCOPES):
-        return False
-    parts = (part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr | ast.withitem))
-    walked = (inner for part in parts for inner in ast.walk(part))
-    return any(meant(part) and not isinstance(getattr(part, "ctx", None), ast.Load) for part in walked)
-
-
-def _of_self(part: ast.AST, name: str) -> bool:
-    owner = part.value if isinstance(part, ast.Attribute) and part.attr == name else None
-    return isinstance(owner, ast.Name) and owner.id == "self"
+            if of_self:
+                yield from _assignments(node.body, f"self.{name}", of_self=False)
+        elif isinstance(node, ast.stmt):
+            targets = [*getattr(node, "targets", ()), *filter(None, [getattr(node, "target", None)])]
+            if any(ast.unparse(part) == name for target in targets for part in ast.walk(target)):
+                yield node
+            yield from _assignments(ast.iter_child_nodes(node), name, of_self=of_self)
 
 
 def _literals(path: Path, name: str, value: ast.expr) -> Iterator[str]:

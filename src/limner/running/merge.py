@@ -23,39 +23,7 @@ from ..store.blobs import PARALLEL_READS
 from ..store.schema import metadata
 from ..store.store import hide_password
 from ..store.verify import referenced_images
-from .merge_tables import Contradiction, MergeCount, bring
-
-
-@dataclass
-class CopiedImages:
-    """The outcome of copying a source's images.
-
-    Attributes:
-        new: The number that the target did not have.
-        lost: Hash -> why the image could not be read.
-    """
-
-    new: int = 0
-    same: int = 0
-    lost: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass
-class SourceReport:
-    """The outcome of merging one source: its rows and its images."""
-
-    source: str
-    rows: MergeCount
-    images: CopiedImages
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain JSON."""
-        rows = self.rows
-        return {
-            "source": self.source, "new": dict(rows.new), "changed": dict(rows.changed), "same": dict(rows.same),
-            "dollars": rows.dollars, "in_flight": rows.flying, "answered_twice": rows.twice,
-            "images": {"new": self.images.new, "same": self.images.same, "lost": self.images.lost},
-        }  # fmt: skip
+from .merge_tables import Contradiction, CopiedImages, SourceReport, TableMerge
 
 
 @dataclass
@@ -75,7 +43,7 @@ class MergeReport:
     @property
     def whole(self) -> bool:
         """Whether everything was merged."""
-        return not any(source.rows.flying or source.images.lost for source in self.sources)
+        return not any(source.flying or source.images.lost for source in self.sources)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON."""
@@ -110,7 +78,7 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
         with Store(target) as written:
             _images(written, opened, report, present, dry_run=False)
             report.written = any(one.images.new for one in report.sources)
-            if all(one.rows.idle for one in report.sources):
+            if all(one.idle for one in report.sources):
                 return report
             copied = [one.images for one in report.sources]
             # Checked again within the transaction: the target may have changed while images were copied.
@@ -168,8 +136,8 @@ def _rows(target: Store, name: str, sources: Sequence[Store], *, keep: bool, kee
         _alone(writing)
         for source in sources:
             with source.reading() as reading:
-                brought = bring(target, writing, source, reading)
-            report.sources.append(SourceReport(source.url, brought, CopiedImages()))
+                brought = TableMerge(target, writing, source, reading).merge()
+            report.sources.append(brought)
             report.contradictions += brought.contradictions
         if not keep or (report.contradictions and not keep_earlier):
             raise _Undone(report)

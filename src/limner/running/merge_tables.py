@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -128,7 +128,7 @@ def pick_row(rule: Rule, mine: Row, theirs: Row) -> tuple[Row, Verdict]:
             return (ended or [last])[0], "settled"
     verdict: Verdict = "same"
     winner = last if rule.later else first
-    if any(mine[name] != theirs[name] for name in rule.same):
+    if differing(rule.same, mine, theirs):
         revised = rule.revised(first) and rule.revised(last) and first[rule.by] != last[rule.by]
         winner, verdict = (last, "settled") if revised else (first, "contradiction")
     elif rule.later:
@@ -137,9 +137,9 @@ def pick_row(rule: Rule, mine: Row, theirs: Row) -> tuple[Row, Verdict]:
     return {**winner, **joined}, verdict
 
 
-def differing(rule: Rule, mine: Row, theirs: Row) -> tuple[str, ...]:
-    """Return the columns in which two rows contradict each other."""
-    return tuple(name for name in rule.same if mine[name] != theirs[name])
+def differing(columns: Sequence[str], mine: Row, theirs: Row) -> tuple[str, ...]:
+    """Return which of these columns differ between two rows."""
+    return tuple(name for name in columns if mine[name] != theirs[name])
 
 
 MANY = 400
@@ -148,8 +148,22 @@ Rows = list[dict[str, Any]]
 
 
 @dataclass
-class MergeCount:
-    """The counts of one source's rows.
+class CopiedImages:
+    """The outcome of copying a source's images.
+
+    Attributes:
+        new: The number that the target did not have.
+        lost: Hash -> why the image could not be read.
+    """
+
+    new: int = 0
+    same: int = 0
+    lost: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class SourceReport:
+    """The outcome of merging one source.
 
     Attributes:
         new: Table -> rows that the target lacked.
@@ -160,6 +174,7 @@ class MergeCount:
         dollars: The cost of new attempts.
     """
 
+    source: str
     new: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
     same: Counter[str] = field(default_factory=Counter)
@@ -167,86 +182,96 @@ class MergeCount:
     twice: list[str] = field(default_factory=list)
     dollars: float = 0.0
     contradictions: list[Contradiction] = field(default_factory=list)
+    images: CopiedImages = field(default_factory=CopiedImages)
 
     @property
     def idle(self) -> bool:
         """Whether there is nothing to write."""
         return not (self.new or self.changed)
 
-
-def bring(target: Store, writing: sa.Connection, source: Store, reading: sa.Connection) -> MergeCount:
-    """Merge every row of the source into the target; contradictions are reported, and the earlier row is kept."""
-    brought = MergeCount()
-    for table in metadata.sorted_tables:
-        rule = RULES[table.name]
-        if rule.travels and not rule.journal:
-            _table(target, writing, source, reading, table, rule, brought)
-    _journal(target, writing, source, reading, brought)
-    return brought
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        return {
+            "source": self.source, "new": dict(self.new), "changed": dict(self.changed), "same": dict(self.same),
+            "dollars": self.dollars, "in_flight": self.flying, "answered_twice": self.twice,
+            "images": vars(self.images),
+        }  # fmt: skip
 
 
-def _table(
-    target: Store,
-    writing: sa.Connection,
-    source: Store,
-    reading: sa.Connection,
-    table: sa.Table,
-    rule: Rule,
-    brought: MergeCount,
-) -> None:
-    names = [column.name for column in table.primary_key]
-    for rows in _batches(reading, table):
-        present = {tuple(row[name] for name in names): row for row in _stored_rows(writing, table, rows)}
-        fresh: Rows = []
-        for row in rows:
-            key = tuple(row[name] for name in names)
-            if (mine := present.get(key)) is None:
-                fresh.append(row | dict.fromkeys(rule.sums, 0.0))
-                continue
-            theirs = row | {name: mine[name] for name in rule.sums}
-            winner, verdict = pick_row(rule, mine, theirs)
-            if verdict == "contradiction":
-                id, columns = "/".join(map(str, key)), differing(rule, mine, theirs)
-                brought.contradictions.append(Contradiction(table.name, id, source.url, columns, rule.fix))
-            if winner != mine:
-                target.upsert(writing, table, _to_write(table, winner))
-            (brought.same if winner == mine else brought.changed)[table.name] += 1
-        _insert(writing, table, fresh, brought)
+class TableMerge:
+    """The merging of one source's rows into a target; contradictions are reported, and the earlier row is kept."""
 
+    def __init__(self, target: Store, writing: sa.Connection, source: Store, reading: sa.Connection) -> None:
+        self._target, self._writing, self._reading = target, writing, reading
+        self._report = SourceReport(source.url)
 
-def _journal(target: Store, writing: sa.Connection, source: Store, reading: sa.Connection, brought: MergeCount) -> None:
-    at = now()
-    for rows in _batches(reading, calls):
-        keys = [row["key"] for row in rows]
-        present = {record.call["key"]: record for record in _records(writing, _stored_rows(writing, calls, rows), keys)}
-        fresh = _Fresh()
-        for theirs in _records(reading, rows, keys):
-            key, mine = theirs.call["key"], present.get(theirs.call["key"])
-            rested, mine_rested = at_rest(theirs, at), None if mine is None else at_rest(mine, at)
-            if rested is None or (mine is not None and mine_rested is None):
-                brought.flying[key] = _maker(theirs if rested is None or mine is None else mine)
-                continue
-            if mine is None or mine_rested is None:
-                fresh.add(None, rested)
-                continue
-            joined = join(mine_rested, rested, source.url)
-            brought.contradictions += joined.contradictions
-            brought.twice += [key] if joined.twice else []
-            if joined.record.call != mine.call:
-                target.upsert(writing, calls, _to_write(calls, joined.record.call))
-            brought.same["attempts"] += len(rested.attempts) + len(mine.attempts) - len(joined.record.attempts)
-            (brought.same if joined.record == mine else brought.changed)["calls"] += 1
-            fresh.add(mine, joined.record)
-        _insert(writing, calls, fresh.calls, brought)
-        _insert(writing, attempts, fresh.attempts, brought)
-        _insert(writing, reservations, fresh.reservations, brought)
-        brought.dollars += sum(row["cost"] or 0.0 for row in fresh.attempts)
-        for settled in fresh.settled:
-            same = (reservations.c.call == settled["call"]) & (reservations.c.n == settled["n"])
-            writing.execute(reservations.update().where(same).values(counted=settled["counted"]))
-        for purse, (spent, reserved) in fresh.money.items():
-            more = {"spent": purses.c.spent + spent, "reserved": purses.c.reserved + reserved}
-            writing.execute(purses.update().where(purses.c.name == purse).values(more))
+    def merge(self) -> SourceReport:
+        """Merge every row."""
+        for table in metadata.sorted_tables:
+            rule = RULES[table.name]
+            if rule.travels and not rule.journal:
+                self._table(table, rule)
+        self._journal()
+        return self._report
+
+    def _table(self, table: sa.Table, rule: Rule) -> None:
+        names, report = [column.name for column in table.primary_key], self._report
+        for rows in _batches(self._reading, table):
+            present = {tuple(row[name] for name in names): row for row in _stored_rows(self._writing, table, rows)}
+            fresh: Rows = []
+            for row in rows:
+                key = tuple(row[name] for name in names)
+                if (mine := present.get(key)) is None:
+                    fresh.append(row | dict.fromkeys(rule.sums, 0.0))
+                    continue
+                theirs = row | {name: mine[name] for name in rule.sums}
+                winner, verdict = pick_row(rule, mine, theirs)
+                if verdict == "contradiction":
+                    id, columns = "/".join(map(str, key)), differing(rule.same, mine, theirs)
+                    report.contradictions.append(Contradiction(table.name, id, report.source, columns, rule.fix))
+                if winner != mine:
+                    self._target.upsert(self._writing, table, _to_write(table, winner))
+                (report.same if winner == mine else report.changed)[table.name] += 1
+            self._insert(table, fresh)
+
+    def _journal(self) -> None:
+        at, writing, report = now(), self._writing, self._report
+        for rows in _batches(self._reading, calls):
+            keys = [row["key"] for row in rows]
+            stored = _records(writing, _stored_rows(writing, calls, rows), keys)
+            present, fresh = {record.call["key"]: record for record in stored}, _Fresh()
+            for theirs in _records(self._reading, rows, keys):
+                key, mine = theirs.call["key"], present.get(theirs.call["key"])
+                rested, mine_rested = at_rest(theirs, at), None if mine is None else at_rest(mine, at)
+                if rested is None or (mine is not None and mine_rested is None):
+                    report.flying[key] = _maker(theirs if rested is None or mine is None else mine)
+                    continue
+                if mine is None or mine_rested is None:
+                    fresh.add(None, rested)
+                    continue
+                joined, twice, wrong = join(mine_rested, rested, report.source)
+                report.contradictions += wrong
+                report.twice += [key] if twice else []
+                if joined.call != mine.call:
+                    self._target.upsert(writing, calls, _to_write(calls, joined.call))
+                report.same["attempts"] += len(rested.attempts) + len(mine.attempts) - len(joined.attempts)
+                (report.same if joined == mine else report.changed)["calls"] += 1
+                fresh.add(mine, joined)
+            self._insert(calls, fresh.calls)
+            self._insert(attempts, fresh.attempts)
+            self._insert(reservations, fresh.reservations)
+            report.dollars += sum(row["cost"] or 0.0 for row in fresh.attempts)
+            for settled in fresh.settled:
+                same = (reservations.c.call == settled["call"]) & (reservations.c.n == settled["n"])
+                writing.execute(reservations.update().where(same).values(counted=settled["counted"]))
+            for purse, (spent, reserved) in fresh.money.items():
+                more = {"spent": purses.c.spent + spent, "reserved": purses.c.reserved + reserved}
+                writing.execute(purses.update().where(purses.c.name == purse).values(more))
+
+    def _insert(self, table: sa.Table, rows: Rows) -> None:
+        if rows:
+            self._writing.execute(table.insert(), [_to_write(table, row) for row in rows])
+            self._report.new[table.name] += len(rows)
 
 
 class _Fresh:
@@ -284,8 +309,12 @@ def _maker(record: CallRecord) -> str:
     call = record.call
     if call["status"] != "claimed":
         return str(call["status"])
-    owner = Owner(call["host"], call["pid"], call["process_start"])
+    owner = _owner(call)
     return f"process {owner.pid} on {owner.host.partition('|')[0]}"
+
+
+def _owner(call: Row) -> Owner:
+    return Owner(call["host"], call["pid"], call["process_start"])
 
 
 def _records(connection: sa.Connection, rows: Rows, keys: Sequence[str]) -> Iterator[CallRecord]:
@@ -319,13 +348,6 @@ def _stored_rows(connection: sa.Connection, table: sa.Table, rows: Rows) -> Rows
     return [dict(row) for row in connection.execute(sa.select(*content_columns(table)).where(wanted)).mappings()]
 
 
-def _insert(connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[str, Any]], brought: MergeCount) -> None:
-    fresh = [_to_write(table, row) for row in rows]
-    if fresh:
-        connection.execute(table.insert(), fresh)
-        brought.new[table.name] += len(fresh)
-
-
 def _to_write(table: sa.Table, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row for writing, with None as SQL null rather than JSON null."""
     empty = {column.name: sa.null() for column in table.columns if isinstance(column.type, sa.JSON)}
@@ -348,20 +370,6 @@ class CallRecord:
     reservations: Sequence[dict[str, Any]] = ()
 
 
-@dataclass
-class Joined:
-    """The result of joining a call that both stores have.
-
-    Attributes:
-        twice: Whether the stores have different answers.
-        contradictions: Differences that cannot both be right.
-    """
-
-    record: CallRecord
-    twice: bool = False
-    contradictions: list[Contradiction] = field(default_factory=list)
-
-
 def at_rest(record: CallRecord, at: float) -> CallRecord | None:
     """Return the call if no process is making it; None if one may be.
 
@@ -373,19 +381,11 @@ def at_rest(record: CallRecord, at: float) -> CallRecord | None:
         return record
     if call["status"] != "claimed":
         return None
-    alive = (call["lease_until"] or 0.0) > at and not Owner(
-        call["host"], call["pid"], call["process_start"]
-    ).is_dead_here()
-    if alive:
+    if (call["lease_until"] or 0.0) > at and not _owner(call).is_dead_here():
         return None
     lost = {"result": None, "cost": None, "doubt": None} | lost_attempt(call, call["updated"])
-    ended = {
-        "status": "failed",
-        "tries": lost["n"],
-        "fault": lost["fault"],
-        "detail": lost["detail"],
-        "lease_until": None,
-    }
+    ended = {"status": "failed", "tries": lost["n"], "lease_until": None}
+    ended |= {name: lost[name] for name in ("fault", "detail")}
     aside = [
         row if row["counted"] is not None else row | {"counted": counted(row["bound"], None)}
         for row in record.reservations
@@ -393,11 +393,15 @@ def at_rest(record: CallRecord, at: float) -> CallRecord | None:
     return CallRecord(call | ended, [*record.attempts, lost], aside)
 
 
-def join(mine: CallRecord, theirs: CallRecord, source: str) -> Joined:
-    """Return one call made of two, both at rest; the attempts of `mine` keep their numbers."""
+def join(mine: CallRecord, theirs: CallRecord, source: str) -> tuple[CallRecord, bool, list[Contradiction]]:
+    """Return one call made of two, both at rest; the attempts of `mine` keep their numbers.
+
+    Returns:
+        The call, whether the stores have different answers, and differences that cannot both be right.
+    """
     key = mine.call["key"]
     wrong = []
-    if differ := tuple(name for name in SAME if mine.call[name] != theirs.call[name]):
+    if differ := differing(SAME, mine.call, theirs.call):
         wrong.append(Contradiction("calls", key, source, differ, FIX))
     tried = {row["started"]: row for row in mine.attempts}
     free = 1 + max([0, *(row["n"] for row in (*mine.attempts, *mine.reservations))])
@@ -410,7 +414,7 @@ def join(mine: CallRecord, theirs: CallRecord, source: str) -> Joined:
             free += 1
             continue
         numbers[row["n"]] = earlier["n"]
-        if differ := tuple(name for name in ("result", "cost", "fault") if row[name] != earlier[name]):
+        if differ := differing(("result", "cost", "fault"), row, earlier):
             wrong.append(Contradiction("attempts", f"{key}/{earlier['n']}", source, differ, FIX))
     aside = {(row["token"], row["created"]) for row in mine.reservations}
     held = []
@@ -420,18 +424,15 @@ def join(mine: CallRecord, theirs: CallRecord, source: str) -> Joined:
             free = max(free, number + 1)
             held.append(row | {"n": number})
     attempts = [*mine.attempts, *added]
-    call, twice = _call(mine, replace(theirs, call=theirs.call | _accepted(theirs, numbers)), attempts)
-    return Joined(CallRecord(call, attempts, [*mine.reservations, *held]), twice, wrong)
+    accepted = theirs.call["accepted"]
+    renumbered = theirs.call | {"accepted": numbers.get(accepted, accepted)}
+    call, twice = _call([mine.call, renumbered], attempts)
+    return CallRecord(call, attempts, [*mine.reservations, *held]), twice, wrong
 
 
-def _accepted(record: CallRecord, numbers: dict[int, int]) -> dict[str, Any]:
-    number = record.call["accepted"]
-    return {"accepted": None if number is None else numbers.get(number, number)}
-
-
-def _call(mine: CallRecord, theirs: CallRecord, attempts: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], bool]:
+def _call(both: Sequence[dict[str, Any]], attempts: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], bool]:
     """Return the call's own row, and whether the two stores have different answers."""
-    both, by = [mine.call, theirs.call], {row["n"]: row for row in attempts}
+    by = {row["n"]: row for row in attempts}
     done = [call for call in both if call["status"] == "done"]
     twice = False
     if done:

@@ -54,17 +54,29 @@ class SortedDrawing:
 
 @dataclass(frozen=True)
 class ModeSorter:
-    """The model that sorts, and how it is asked."""
+    """The errors to sort into an exam's failure modes, the model that sorts, and how it is asked.
+
+    Attributes:
+        judge: The judge that answered.
+        asked: Painters in their order, each with the number of questions that the judge answered.
+        drawings: The drawings with wrong answers.
+        notes: The questions on which painters are compared, and the painters left out.
+    """
 
     exam: str
     modes: FailureModes[Any]
     model: ChatModel | ReplayModel
     prompts: Prompts
     store: Store
+    judge: str
+    asked: Sequence[tuple[str, int]]
+    drawings: Sequence[WrongDrawing]
+    limits: Mapping[str, Limits]
+    notes: Sequence[str] = ()
 
-    def estimate(self, drawings: Sequence[WrongDrawing], settings: Settings, retry_failed: bool) -> Estimate:
+    def estimate(self, settings: Settings, retry_failed: bool) -> Estimate:
         """Return the estimate of the requests that are still missing."""
-        missing = run_to_end(self._missing(drawings, retry_failed))
+        missing = run_to_end(self._missing(retry_failed))
         asks = [
             self.modes.ask(drawing.question, drawing.wrong, drawing.image or "", self.prompts) for drawing in missing
         ]
@@ -73,9 +85,9 @@ class ModeSorter:
         dollars = settings.price(self.model.name, sent, written) if isinstance(self.model, ChatModel) else 0.0
         return Estimate(self.model.name, "sorter", len(missing), len(missing), sent, written, dollars, "rule of thumb")
 
-    async def _missing(self, drawings: Sequence[WrongDrawing], retry_failed: bool) -> list[WrongDrawing]:
+    async def _missing(self, retry_failed: bool) -> list[WrongDrawing]:
         calls, missing = StoredCalls(self.store, retry_failed=retry_failed), []
-        for drawing in drawings:
+        for drawing in self.drawings:
             try:
                 await self._sort(drawing, calls)
             except NotAsked:
@@ -84,10 +96,8 @@ class ModeSorter:
 
     def sort(
         self,
-        drawings: Sequence[WrongDrawing],
         *,
         budget: float | None = None,
-        limits: Mapping[str, Limits] | None = None,
         concurrency: int = 64,
         retry_failed: bool = False,
         watch: Callable[[Progress], None] = lambda _: None,
@@ -100,28 +110,23 @@ class ModeSorter:
         self.model.check()
         if budget is not None and (why := self.model.unpriced()) is not None:
             raise UsageError(f"--budget cannot be enforced: {why}")
-        calls = Calls(self.store, retry_failed=retry_failed, budget=Budget(budget), limits=limits)
-        progress, by_number = Progress(total=len(drawings)), dict[int, SortedDrawing]()
+        calls = Calls(self.store, retry_failed=retry_failed, budget=Budget(budget), limits=self.limits)
+        progress, by_number = Progress(total=len(self.drawings)), dict[int, SortedDrawing]()
 
         async def take(numbered: tuple[int, WrongDrawing]) -> None:
             n, drawing = numbered
             made = calls.tally.made
             with purpose(self.exam, drawing.painter):
                 by_number[n] = sorted_drawing = await self._sort(drawing, calls)
-            status = "failed" if sorted_drawing.fault else "done"
-            progress.count(
-                drawing.question.id,
-                status,
-                sorted_drawing.fault,
-                sorted_drawing.detail,
-                stored=calls.tally.made == made,
-            )
+            status, fault = "failed" if sorted_drawing.fault else "done", sorted_drawing.fault
+            stored = calls.tally.made == made
+            progress.count(drawing.question.id, status, fault, sorted_drawing.detail, stored=stored)
             progress.account(calls.tally)
             watch(progress)
 
         async def run() -> None:
             async with calls:
-                await process_all(enumerate(drawings), take, min(concurrency, len(drawings)))
+                await process_all(enumerate(self.drawings), take, min(concurrency, len(self.drawings)))
 
         run_to_end(run())
         return [by_number[n] for n in sorted(by_number)], progress

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,7 +51,7 @@ REASON = 500
 T = TypeVar("T")
 
 
-class EvaluatingRunner(Runner, ABC):
+class EvaluatingRunner(Runner):
     """A runner that neither draws nor marks. Run it again to resume.
 
     Args:
@@ -60,21 +59,13 @@ class EvaluatingRunner(Runner, ABC):
         store: The store of the drawings.
         evaluator: The model or metric, checked before anything is done.
         metric: The name under which failures are counted.
+        setup: Everything that determines the answers.
     """
 
-    def __init__(self, plan: Plan, store: Store, evaluator: Any, metric: str) -> None:
+    def __init__(self, plan: Plan, store: Store, evaluator: Any, metric: str, setup: dict[str, Any]) -> None:
         super().__init__(plan, store)
         self._evaluator, self._metric = evaluator, metric
-
-    @property
-    @abstractmethod
-    def setup(self) -> dict[str, Any]:
-        """Everything that determines the answers."""
-
-    @cached_property
-    def setup_id(self) -> str:
-        """The id of this evaluator in the store."""
-        return setup_id(self.setup)
+        self.setup, self.setup_id = setup, setup_id(setup)
 
     def run(self) -> Any:
         """Run to the end; see `Runner.run`."""
@@ -146,16 +137,12 @@ class RatingRunner(EvaluatingRunner):
         prompts: Prompts,
         against: str | None = None,
     ) -> None:
-        super().__init__(plan, store, model, baseline.metric)
+        super().__init__(plan, store, model, baseline.metric, baseline.setup(model, prompts))
         self.baseline, self.model, self.prompts, self.against = baseline, model, prompts, against
 
-    @property
-    def setup(self) -> dict[str, Any]:
-        """Everything that determines the answers."""
-        return self.baseline.setup(self.model, self.prompts)
-
+    @cached_property
     def items(self) -> list[RatedItem]:
-        """Return every request of this run.
+        """Every request of this run.
 
         Raises:
             UsageError: There is nothing to ask about.
@@ -170,15 +157,14 @@ class RatingRunner(EvaluatingRunner):
             items = [item for rows in done.values() for item in self._met(rows)]
         if not items:
             need = "a finished drawing" if self.baseline.pictures == 1 else "a question that two painters have drawn"
-            raise UsageError(f"{self.plan.exam.name} does not have {need}" + self._hint())
+            by = f" with one by {self.against}" if self.against else ""
+            raise UsageError(f"{self.plan.exam.name} does not have {need}{by}")
         return items
-
-    def _hint(self) -> str:
-        return f" with one by {self.against}" if self.against else ""
 
     def _met(self, rows: Sequence[tuple[Question[Any], Drawing]]) -> Iterator[RatedItem]:
         """Yield every two drawings of a question by different painters with equal seeds, in both orders."""
-        for (question, first), (_, second) in combinations(sorted(rows, key=lambda row: _order(row[1])), 2):
+        in_order = sorted(rows, key=lambda row: (_name(row[1]), row[1].seed, row[1].id))
+        for (question, first), (_, second) in combinations(in_order, 2):
             names = [{drawing.painter, _name(drawing)} for drawing in (first, second)]
             met = self.against is None or self.against in names[0] | names[1]
             if _name(first) != _name(second) and first.seed == second.seed and met:
@@ -188,16 +174,15 @@ class RatingRunner(EvaluatingRunner):
     def estimate(self) -> float | None:
         """Return the approximate cost of all requests in dollars; None if unknown."""
         each = self.baseline.price(self.model, self.prompts)
-        return None if each is None else each * len(self.items())
+        return None if each is None else each * len(self.items)
 
-    def run(self) -> Any:
-        """Run to the end; see `Runner.run`."""
-        self.check()
-        self.items()  # Raise an error for an empty run before anything is stored.
-        return super().run()
+    def check(self) -> None:
+        """Check the plan like `Runner`, and that there is something to ask about, before anything is stored."""
+        super().check()
+        assert self.items
 
     def _slots(self) -> tuple[int, Iterable[RatedItem]]:
-        return len(self.items()), self.items()
+        return len(self.items), self.items
 
     def _painter_of(self, slot: RatedItem) -> str | None:
         return slot.drawings[0].painter
@@ -244,10 +229,6 @@ def _name(drawing: Drawing) -> str:
     return row_name(drawing.label, drawing.strategy)
 
 
-def _order(drawing: Drawing) -> tuple[str, int, str]:
-    return _name(drawing), drawing.seed, drawing.id
-
-
 class MetricRunner(EvaluatingRunner):
     """The measurement of every finished drawing with one metric. Run it again to resume.
 
@@ -256,13 +237,8 @@ class MetricRunner(EvaluatingRunner):
     """
 
     def __init__(self, plan: Plan, store: Store, metric: LocalMetric) -> None:
-        super().__init__(plan, store, metric, metric.kind.name)
+        super().__init__(plan, store, metric, metric.kind.name, metric.setup)
         self.metric, self.cut = metric, 0
-
-    @property
-    def setup(self) -> dict[str, Any]:
-        """Everything that determines its numbers."""
-        return self.metric.setup
 
     def _slots(self) -> tuple[int, Iterable[Slot]]:
         slots = [slot for slot in self.backlog.slots() if slot.drawn is not None]

@@ -33,13 +33,40 @@ LOOK_S = 600.0
 """Seconds that a look at one batch may take, with its results, even if the run is to wait for less."""
 
 
+AT_ONCE = 32
+"""The number of calls claimed in one transaction."""
+T = TypeVar("T")
+
+
+class BatchDraft:
+    """The lines of one batch while they are collected."""
+
+    def __init__(self, tag: str, lane: BatchLane) -> None:
+        self.tag, self.lane = tag, lane
+        self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        self.keys: list[str] = []
+        self.planned = self.planned_size = self.size = 0
+        self.bound: float | None = 0.0
+
+    def has_room(self, calls: int, most: int, size: int) -> bool:
+        """Return whether one more line of this size fits."""
+        return self.planned < calls and self.planned_size + size <= most
+
+    def add(self, key: str, line: bytes, bound: float | None) -> None:
+        """Write a call's line."""
+        self.file.write(line)
+        self.keys.append(key)
+        self.size += len(line)
+        self.bound = None if self.bound is None or bound is None else self.bound + bound
+
+
 class Wave:
     """One wave of batches; `stopping` says whether nothing new may be started."""
 
     def __init__(self, calls: BatchCalls, stopping: Callable[[], bool]) -> None:
-        self.calls, self.store = calls, calls.store
-        self._waves = BatchWaves(calls, stopping)
-        self._submitter = BatchSubmitter(self._waves)
+        self.calls, self.store, self._stopping = calls, calls.store, stopping
+        self._services: dict[str, BatchService] = {}
+        self._own: set[str] = set()
         self._untaken = 0
 
     async def settle(self, until: float | None = None) -> bool:
@@ -49,13 +76,13 @@ class Wave:
             BudgetReached: None of it fits into the budget, and no call in flight can free any.
             StopRun: The service permanently refuses batches.
         """
-        short = await self._submitter.everything()
+        short = await self._submit_all()
         if not self.calls.batches:
             if short:
                 await self._stop_short(short[0])
             if self.calls.busy:
-                await self._waves.pause(1.0)
-            return not self._waves.stopping()
+                await self._pause(1.0)
+            return not self._stopping()
         return await self._wait(until)
 
     async def _wait(self, until: float | None) -> bool:
@@ -69,7 +96,7 @@ class Wave:
                     f"calls of the store {self.store.url} are in batch {min(lost)}, which the store does not have"
                 )
             for batch in batches:
-                if self._waves.stopping():
+                if self._stopping():
                     return False
                 left = None if until is None else max(LOOK_S, until - time.monotonic())
                 try:
@@ -79,23 +106,23 @@ class Wave:
                     return False
             if not self.calls.batches:
                 break
-            first = min(self._waves.service(batch.service).facts.poll_s for batch in batches)
+            first = min(self._service(batch.service).facts.poll_s for batch in batches)
             pause = first * min(SLOWEST, 1.5**n)
             n += 1
             if until is not None:
                 pause = min(pause, until - time.monotonic())
             if pause <= 0:
                 return False
-            await self._waves.pause(pause)
-            if self._waves.stopping():
+            await self._pause(pause)
+            if self._stopping():
                 return False
         self.calls.waits.count("batches", 0)
-        return not self._waves.stopping()
+        return not self._stopping()
 
     async def _look_after(self, batch: BatchState) -> None:
-        if batch.status == UNSENT and (batch.orphaned or batch.id in self._waves.mine):
-            await self._waves.release(batch.id, "its process ended before anything was sent", UNSENT)
-        elif batch.status == DOUBTED and (batch.orphaned or batch.id in self._waves.mine):
+        if batch.status == UNSENT and (batch.orphaned or batch.id in self._own):
+            await self._release(batch.id, "its process ended before anything was sent", UNSENT)
+        elif batch.status == DOUBTED and (batch.orphaned or batch.id in self._own):
             await self._look_up(batch)
         elif batch.status == RUNNING:
             await self._fetch(batch)
@@ -106,7 +133,7 @@ class Wave:
 
     async def _look_up(self, batch: BatchState) -> None:
         """Find out whether the service has a batch that is in doubt."""
-        service = self._waves.service(batch.service)
+        service = self._service(batch.service)
         try:
             remote = await service.find(batch.id, batch.created, batch.calls)
             if remote is None and self.store.now() >= batch.updated + service.facts.doubt_s:
@@ -118,16 +145,16 @@ class Wave:
                     return
         except Fault as fault:
             if fault.kind in ("auth", "credits"):
-                raise self._waves.stopped(batch.service, fault) from fault
+                raise self._stopped(batch.service, fault) from fault
             # It cannot be looked up now, perhaps never; after its time window it can no longer run.
             if self.store.now() > batch.created + service.facts.window_s:
-                await self._waves.release(batch.id, f"in doubt until it expired: {fault.detail}", DOUBTED)
+                await self._release(batch.id, f"in doubt until it expired: {fault.detail}", DOUBTED)
             return
         if remote is not None:
-            await self._waves.change(batch.id, (DOUBTED,), status=RUNNING, remote=remote)
+            await self._change(batch.id, (DOUBTED,), status=RUNNING, remote=remote)
 
     async def _not_taken(self, batch: BatchState) -> None:
-        await self._waves.release(batch.id, "the service does not have it", DOUBTED)
+        await self._release(batch.id, "the service does not have it", DOUBTED)
         self._untaken += 1
         if self._untaken >= TRIES:
             raise StopRun(
@@ -136,7 +163,7 @@ class Wave:
 
     async def _fetch(self, batch: BatchState) -> None:
         """Settle a batch that has ended."""
-        service = self._waves.service(batch.service)
+        service = self._service(batch.service)
         try:
             remote = await service.look(str(batch.remote))
             if not remote.ended:
@@ -145,7 +172,7 @@ class Wave:
         except Fault as fault:
             if fault.kind in TRANSIENT:
                 return
-            raise self._waves.stopped(batch.service, fault, f"batch {batch.id[:8]} ({batch.remote})") from fault
+            raise self._stopped(batch.service, fault, f"batch {batch.id[:8]} ({batch.remote})") from fault
         self.calls.batches.discard(batch.id)
         self.calls.released(self.calls.waiting_in(batch.id))
         if whole and batch.file is not None:
@@ -165,83 +192,12 @@ class Wave:
         target, purse, bound = call.request.target, self.calls.budget.purse, call.row.bound
         if purse is not None and bound:
             await asyncio.to_thread(wait_or_stop, self.store, Reservation(purse, bound), target)
-            await self._waves.pause(1.0)
+            await self._pause(1.0)
             return
         self.calls.budget.settle(await self.calls.budget.reserve(bound, target), 0.0)
         raise BudgetReached(f"the budget has no room for a call to {target}")
 
-
-class BatchWaves:
-    """The state shared by a wave's batches; `mine` are the batches started by this process."""
-
-    def __init__(self, calls: BatchCalls, stopping: Callable[[], bool]) -> None:
-        self.calls, self.store, self.stopping = calls, calls.store, stopping
-        self.mine: set[str] = set()
-        self._services: dict[str, BatchService] = {}
-
-    def service(self, name: str) -> BatchService:
-        """Return the batches of a provider."""
-        if name not in self._services:
-            self._services[name] = open_batches(name, self.calls.providers[name])
-        return self._services[name]
-
-    async def release(self, tag: str, why: str, was: str) -> None:
-        """Free the calls of a batch that the service did not accept; see `limner.calls.batches.release`."""
-        if await asyncio.to_thread(stored.release, self.store, tag, why, was):
-            self.calls.released(self.calls.waiting_in(tag))
-            self.calls.batches.discard(tag)
-
-    async def change(self, tag: str, was: tuple[str, ...], **changes: Any) -> bool:
-        """Change a batch's row; see `limner.calls.batches.change`."""
-        return await asyncio.to_thread(stored.change, self.store, tag, was, **changes)
-
-    async def pause(self, seconds: float) -> None:
-        """Wait, unless the run is stopping."""
-        over = time.monotonic() + seconds
-        while (left := over - time.monotonic()) > 0 and not self.stopping():
-            await asyncio.sleep(min(0.1, left))
-
-    def stopped(self, service: str, fault: Fault, what: str = "the batch") -> StopRun:
-        """Return the error that stops the run when a service fails."""
-        problem = f"{service}, {what}: {fault.detail} ({fault.kind})"
-        return StopRun(f"{problem}. Stopped. Fix this, then run the same command again.")
-
-
-AT_ONCE = 32
-"""The number of calls claimed in one transaction."""
-T = TypeVar("T")
-
-
-class BatchDraft:
-    """The lines of one batch while they are collected."""
-
-    def __init__(self, tag: str, lane: BatchLane) -> None:
-        self.tag, self.lane = tag, lane
-        self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-        self.keys: list[str] = []
-        self.planned = self.size = 0
-        self.planned_size = 0
-        self.bound: float | None = 0.0
-
-    def has_room(self, calls: int, most: int, size: int) -> bool:
-        """Return whether one more line of this size fits."""
-        return self.planned < calls and self.planned_size + size <= most
-
-    def add(self, key: str, line: bytes, bound: float | None) -> None:
-        """Write a call's line."""
-        self.file.write(line)
-        self.keys.append(key)
-        self.size += len(line)
-        self.bound = None if self.bound is None or bound is None else self.bound + bound
-
-
-class BatchSubmitter:
-    """The submission of queued calls in batches."""
-
-    def __init__(self, desk: BatchWaves) -> None:
-        self._waves, self.calls, self.store = desk, desk.calls, desk.store
-
-    async def everything(self) -> list[QueuedCall]:
+    async def _submit_all(self) -> list[QueuedCall]:
         """Submit everything; return the calls that the budget has no room for now."""
         queue, self.calls.queued = self.calls.queued, {}
         lanes: dict[BatchLane, list[QueuedCall]] = {}
@@ -249,17 +205,17 @@ class BatchSubmitter:
             lanes.setdefault(call.row.lane, []).append(call)
         short: list[QueuedCall] = []
         for lane, calls in lanes.items():
-            if not self._waves.stopping():
+            if not self._stopping():
                 short += await self._lane(lane, calls)
         return short
 
     async def _lane(self, lane: BatchLane, calls: list[QueuedCall]) -> list[QueuedCall]:
         """Submit the calls of one lane, in as many batches as needed."""
-        facts = self._waves.service(lane.service).facts
+        facts = self._service(lane.service).facts
         parcel: BatchDraft | None = None
         short: list[QueuedCall] = []
         for start in range(0, len(calls), AT_ONCE):
-            if self._waves.stopping():
+            if self._stopping():
                 break
             written = await asyncio.gather(*(self._line(call) for call in calls[start : start + AT_ONCE]))
             chosen: list[tuple[QueuedCall, bytes, dict[str, Any]]] = []
@@ -292,11 +248,11 @@ class BatchSubmitter:
         except Fault as fault:
             await self.calls.fail(call, fault)
             return None
-        return call, self._waves.service(call.row.lane.service).line(call.key, call.row.lane, body), kept
+        return call, self._service(call.row.lane.service).line(call.key, call.row.lane, body), kept
 
     async def _begin(self, lane: BatchLane) -> BatchDraft:
         parcel = BatchDraft(secrets.token_hex(16), lane)
-        self._waves.mine.add(parcel.tag)
+        self._own.add(parcel.tag)
         await asyncio.to_thread(stored.begin, self.store, parcel.tag, lane, self.calls.owner)
         return parcel
 
@@ -314,33 +270,33 @@ class BatchSubmitter:
 
     async def _submit(self, parcel: BatchDraft) -> None:
         """Submit one batch."""
-        service, tag = self._waves.service(parcel.lane.service), parcel.tag
+        service, tag = self._service(parcel.lane.service), parcel.tag
         with parcel.file:
-            if not parcel.keys or self._waves.stopping():
-                await self._waves.release(tag, "nothing was sent", UNSENT)
+            if not parcel.keys or self._stopping():
+                await self._release(tag, "nothing was sent", UNSENT)
                 return
             try:
                 file = await self._patiently(lambda: service.upload(tag, parcel.file, parcel.size))
             except Fault as fault:
-                await self._waves.release(tag, f"its file was not accepted: {fault.detail}", UNSENT)
-                raise self._waves.stopped(parcel.lane.service, fault) from fault
+                await self._release(tag, f"its file was not accepted: {fault.detail}", UNSENT)
+                raise self._stopped(parcel.lane.service, fault) from fault
             count = {"calls": len(parcel.keys), "bound": parcel.bound}
             # From here on it may have been submitted: a process that finds it in this state looks it up.
-            if not await self._waves.change(tag, (UNSENT,), status=DOUBTED, file=file, **count):
+            if not await self._change(tag, (UNSENT,), status=DOUBTED, file=file, **count):
                 self.calls.released(parcel.keys)
                 return
             try:
                 remote = await self._create(service, parcel, file)
             except Fault as fault:
                 if fault.kind in REFUSED:
-                    await self._waves.release(tag, f"it was not accepted: {fault.detail}", DOUBTED)
-                    raise self._waves.stopped(parcel.lane.service, fault) from fault
+                    await self._release(tag, f"it was not accepted: {fault.detail}", DOUBTED)
+                    raise self._stopped(parcel.lane.service, fault) from fault
                 return  # It may have been accepted: it is looked up while the others are polled.
             if remote is None:
-                await self._waves.release(tag, "it was not taken", DOUBTED)
+                await self._release(tag, "it was not taken", DOUBTED)
                 self.calls.released(parcel.keys)
                 return
-            await self._waves.change(tag, (DOUBTED,), status=RUNNING, remote=remote)
+            await self._change(tag, (DOUBTED,), status=RUNNING, remote=remote)
 
     async def _create(self, service: BatchService, parcel: BatchDraft, file: str | None) -> str | None:
         """Return its id at the service; None if it may no longer be submitted and was not accepted before."""
@@ -350,9 +306,9 @@ class BatchSubmitter:
             except Fault as fault:
                 if fault.kind != "rate_limit" or n == TRIES:
                     raise
-                await self._waves.pause(fault.retry_after or back_off(n))
+                await self._pause(fault.retry_after or back_off(n))
                 # After a long wait another process may have taken over its calls.
-                if self._waves.stopping() or not await self._waves.change(parcel.tag, (DOUBTED,)):
+                if self._stopping() or not await self._change(parcel.tag, (DOUBTED,)):
                     return None
         raise AssertionError("the last try either returns or raises")
 
@@ -366,6 +322,33 @@ class BatchSubmitter:
                     raise
                 await asyncio.sleep(fault.retry_after or back_off(n))
         raise AssertionError("the last try either returns or raises")
+
+    def _service(self, name: str) -> BatchService:
+        """Return the batches of a provider."""
+        if name not in self._services:
+            self._services[name] = open_batches(name, self.calls.providers[name])
+        return self._services[name]
+
+    async def _release(self, tag: str, why: str, was: str) -> None:
+        """Free the calls of a batch that the service did not accept; see `limner.calls.batches.release`."""
+        if await asyncio.to_thread(stored.release, self.store, tag, why, was):
+            self.calls.released(self.calls.waiting_in(tag))
+            self.calls.batches.discard(tag)
+
+    async def _change(self, tag: str, was: tuple[str, ...], **changes: Any) -> bool:
+        """Change a batch's row; see `limner.calls.batches.change`."""
+        return await asyncio.to_thread(stored.change, self.store, tag, was, **changes)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, unless the run is stopping."""
+        over = time.monotonic() + seconds
+        while (left := over - time.monotonic()) > 0 and not self._stopping():
+            await asyncio.sleep(min(0.1, left))
+
+    def _stopped(self, service: str, fault: Fault, what: str = "the batch") -> StopRun:
+        """Return the error that stops the run when a service fails."""
+        problem = f"{service}, {what}: {fault.detail} ({fault.kind})"
+        return StopRun(f"{problem}. Stopped. Fix this, then run the same command again.")
 
 
 SETTLED_AT_ONCE = 16

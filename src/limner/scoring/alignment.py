@@ -16,7 +16,7 @@ from ..store.markings import Rating, load_comparisons, load_painter_metrics, loa
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_questions, load_setups
 from ..store.store import using_store
 from . import MET, Group
-from .compare.everyone import studies_of
+from .compare.judges import studies_of
 from .groups import find_groups, stored_exam
 from .numbers import score_parts, values_of
 from .preferences import PEOPLE, preferences

@@ -27,7 +27,7 @@ from .powered import (
 )
 from .standings import Standing
 from .stats.paired import holm
-from .stats.types import Floats, Plain
+from .stats.resample import Floats, Plain
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from .comparable import ON, On, comparable
 from .entries import Group, load_groups, open_kind, without_flagged
 from .numbers import make_derive, score_parts, values_of
 from .stats import difference_interval
-from .stats.types import NEAR
+from .stats.resample import NEAR
 
 
 def stored_exam(exam: str, store: Store) -> ExamSource:

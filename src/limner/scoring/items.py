@@ -18,7 +18,7 @@ from .comparable import Comparable, On, comparable
 from .entries import Entry, Group
 from .numbers import shares
 from .stats import MIN_CLUSTERS, Interval, Measure, pearson, wilson
-from .stats.types import NEAR, Plain
+from .stats.resample import NEAR, Plain
 
 FLAGS = {
     "never": "no painter meets it",

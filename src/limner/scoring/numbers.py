@@ -17,7 +17,7 @@ from ..core.marks import Criterion, fill, values
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
 from .stats import Interval, Parts, bootstrap, ratios, resampled
-from .stats.types import Derive, Floats
+from .stats.resample import Derive, Floats
 
 V = TypeVar("V")
 Ends = Mapping[str, tuple[float, float]]
@@ -328,7 +328,7 @@ def met_parts(many: Sequence[Sequence[Entry]], protocol: Protocol[Any]) -> list[
     Repeats and seeds of a question are averaged criterion by criterion. The clusters are those of `score_parts`.
     """
     clusters = {protocol.cluster(entry.question) for entries in many for entry in entries}
-    return met_parts_of_shares([_met(entries, protocol) for entries in many], clusters)
+    return met_parts_of_shares([met_shares(entries, protocol) for entries in many], clusters)
 
 
 MetTable = Mapping[tuple[str, str, str], Sequence[float]]
@@ -352,7 +352,8 @@ def met_parts_of_shares(tables: Sequence[MetTable], clusters: Iterable[str]) -> 
     return parts
 
 
-def _met(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[tuple[str, str, str], list[float]]:
+def met_shares(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[tuple[str, str, str], list[float]]:
+    """Return the shares of the criteria met in some entries, as a `MetTable`."""
     given_shares: dict[tuple[str, str, str], list[float]] = {}
     for entry in entries:
         cluster = protocol.cluster(entry.question)

@@ -9,8 +9,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from .stats.resample import MIN_CLUSTERS, student, wilson_ends
-from .stats.types import NEAR, Derive, Floats, Plain
+from .stats.resample import MIN_CLUSTERS, NEAR, Derive, Floats, Plain, student, wilson_ends
 
 Places = NDArray[np.int64]
 UNSEEN = 0.5

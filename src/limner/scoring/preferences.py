@@ -19,8 +19,7 @@ from ..store.markings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups
 from ..store.store import using_store
 from .groups import stored_exam
-from .stats.resample import MIN_CLUSTERS, bootstrap, student
-from .stats.types import Floats, Interval, Plain
+from .stats.resample import MIN_CLUSTERS, Floats, Interval, Plain, bootstrap, student
 
 PERSON = "person"
 PEOPLE = "people"

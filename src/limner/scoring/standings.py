@@ -13,12 +13,11 @@ from ..core.marks import count_divided
 from ..core.protocol import Protocol, Reading, Score
 from ..evidence.probe import evidence_names
 from ..store.records import OVERLAP, PROMPT_CUT, PROMPT_REWRITTEN, Drawing
-from .comparable import Comparable, On, comparables
+from .comparable import Comparable, On, comparables, lead, ordered, places
 from .entries import NOT_APPLICABLE, UNMARKED, Entry, Group, without_unmarked
 from .numbers import LazyMapping, Numbers, columns, is_undecided, numbers, pessimistic_numbers
-from .places import lead, ordered, places
 from .stats import Interval
-from .stats.types import Plain
+from .stats.resample import Plain
 
 SORTS = ("name", "coverage", "cost")
 """The sort keys of rows other than scores."""
@@ -219,7 +218,7 @@ def fewer_standings(rows: Sequence[Standing], side: Comparable) -> list[Standing
 
 
 def _sorted(rows: Sequence[Standing], scores: Sequence[Score], sort: str | None) -> list[Standing]:
-    """Return the rows sorted, with their places; see `limner.scoring.places`."""
+    """Return the rows sorted, with their places; see `limner.scoring.comparable`."""
     if sort is not None and sort not in (*SORTS, *(score.name for score in scores)):
         raise UsageError(f"--sort {sort}: choose from {', '.join([*(score.name for score in scores), *SORTS])}")
     chosen = next((score for score in scores if score.name == sort), None)

@@ -20,8 +20,7 @@ from ..store.store import using_store
 from .entries import evaluators_of
 from .groups import find_groups, stored_exam
 from .stats.correlation import pearson
-from .stats.resample import bootstrap
-from .stats.types import Floats, Interval, Plain
+from .stats.resample import Floats, Interval, Plain, bootstrap
 
 OVERALL = "overall"
 """The scale of the ratings that weights are fitted to."""

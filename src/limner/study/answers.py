@@ -20,9 +20,8 @@ from ..store import Store, now
 from ..store.markings import Marking, PairChoice, Rating, marking_setups
 from ..store.records import evaluator_kinds, kind_of, load_drawings, load_questions, load_setups
 from ..store.schema import comparisons, markings, ratings, study_answers
-from .forms import CHECK, CHOICE, FIRST, MAX_TEXT, SECOND, SKIP, AnswerField
+from .design import CHECK, CHOICE, FIRST, MAX_TEXT, SECOND, SKIP, AnswerField
 from .open import OpenStudy
-from .places import StudyPlace
 from .records import (
     PERSON,
     Study,
@@ -35,7 +34,7 @@ from .records import (
     load_study,
     rows_of_answers,
 )
-from .sampling import cell_name
+from .sampling import StudyPlace, cell_name
 
 LEFT_OUT = "left_out"
 """The entry of a rater's body that says that the rater failed attention checks, so that no result counts."""

@@ -17,12 +17,9 @@ from ..exams import kind
 from ..store import Store
 from ..store.records import Drawing, kind_of, load_drawings, load_questions
 from .answers import RANK, Click, is_done, save_clicks
-from .design import StudyDesign
-from .exchange import Row, drawing_name, read_rows, read_thing, shown_order
-from .forms import CHOICE, FIRST, SECOND, SKIP, TIE
-from .label_studio import read_annotations
+from .design import CHOICE, FIRST, SECOND, SKIP, TIE, StudyDesign
+from .exchange import Row, drawing_name, read_annotations, read_rows, read_thing, shown_order
 from .open import OpenStudy, open_study, places_of
-from .places import StudyPlace
 from .records import (
     IMPORTED,
     Study,
@@ -37,6 +34,7 @@ from .records import (
     save_rater,
     save_study,
 )
+from .sampling import StudyPlace
 
 Where = tuple[str, int, int]
 """A rater, an item's number, and the repeat."""

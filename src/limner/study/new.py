@@ -18,7 +18,6 @@ from ..scoring.entries import load_groups
 from ..store import Store
 from ..store.records import Drawing, evaluator_kinds, kind_of, load_drawings, load_questions
 from .design import SampleDesign, StudyDesign, find_design
-from .places import plan_places
 from .records import (
     OPEN,
     Study,
@@ -32,7 +31,7 @@ from .records import (
     save_rater,
     save_study,
 )
-from .sampling import Sampled, sample
+from .sampling import Sampled, plan_places, sample
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 CONSENT = (

@@ -14,10 +14,9 @@ from ..core.images import decode
 from ..exams import Kind, kind
 from ..store import Store
 from ..store.records import Drawing, kind_of, load_drawings, load_questions
-from .design import ChoicePart, StudyDesign
-from .forms import AnswerField, check_form, make_form
-from .places import StudyPlace
+from .design import AnswerField, ChoicePart, StudyDesign, check_form, make_form
 from .records import Study, StudyItem, StudyRater, load_items, load_study
+from .sampling import StudyPlace
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,12 @@ from ..serve.base import Pages, WebLimits, check_change, make_app
 from ..store import Store, now
 from ..store.schema import content_columns, study_raters
 from .answers import Click, is_done, save_clicks, shown_value, stored_click
-from .forms import SKIP, AnswerField
+from .design import SKIP, AnswerField
 from .new import CONSENT
 from .open import OpenStudy, normal_picture, open_study, places_of, shown_inputs
-from .places import StudyPlace
 from .progress import progress_of
 from .records import CLOSED, IMPORTED, OPEN, StudyAnswer, StudyRater, load_answers, load_raters, set_status, status_of
+from .sampling import StudyPlace
 
 HERE = Path(__file__).parent
 MAX_ANSWERS = 200

@@ -66,7 +66,7 @@ class StudyRater:
     Attributes:
         token: The hash of the link's token; the token itself is stored nowhere.
         setup: The person's setup as an evaluator; see `save_person`.
-        body: The places in order, consent, further links; see `limner.study.places`.
+        body: The places in order, consent, further links; see `limner.study.sampling`.
     """
 
     study: str

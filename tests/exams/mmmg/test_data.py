@@ -195,7 +195,7 @@ def test_parquet_problems_name_row_and_key(tmp_path: Path) -> None:
         read(file)
     message = str(caught.value)
     assert f"{file}:2: id a_B_1: education: no level 'school'" in message
-    assert f"{file}:3: id a_B_2: image: not an image" in message
+    assert f"{file}:3: id a_B_2: image a_B_2: not an image" in message
 
 
 def test_parquet_with_image_paths_is_read(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def study_question(store: Store, place: Any) -> str:
 
 def test_pictures_before_are_shown_to_raters_unless_design_hides_them() -> None:
     pytest.importorskip("starlette", reason="servers come with limner[web]")
-    from limner.study.label_studio import make_config, write_tasks
+    from limner.study.exchange import make_config, write_tasks
     from limner.study.new import new_link
     from limner.study.open import open_study
     from limner.study.records import load_raters

@@ -97,7 +97,7 @@ def test_references_are_optional(tmp_path: Path) -> None:
     assert found["b"] is not None
     assert found["b"].sha256 is None
     assert found["c"] is None
-    assert exam.notes == ("1 of 3 reference images are absent: controls skip those questions",)
+    assert exam.notes == ("1 of 2 reference images are absent: controls skip those questions",)
 
 
 def test_country_without_continent_is_noted(tmp_path: Path) -> None:

@@ -21,8 +21,7 @@ from limner.exams.genexam.data import read
 from limner.report.tables.export import export_rows, write_rows
 from limner.report.tables.question import describe_question, print_question
 from limner.report.tables.render import show
-from limner.report.tables.results import Standings
-from limner.report.tables.scores import notes, standing_tables
+from limner.report.tables.scores import Standings, notes, standing_tables
 from limner.scoring import Standing
 from limner.store import Store
 from limner.store.markings import Marking, save_marking

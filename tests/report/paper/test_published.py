@@ -13,8 +13,8 @@ import pytest
 from limner.exams.paper import BOARD, rows
 from limner.report.paper import TableChoice, build, find
 from limner.report.paper.schema import Layout, specs
-from limner.report.tables.render import csv as csv_format
-from limner.report.tables.render import text
+from limner.report.tables import text
+from limner.report.tables.render import ABOUT, csv_text
 from tests.needs import shared
 from tests.report.tables.shipped import DECLARED
 from tests.report.tables.shipped import LAYOUTS as OF_FIVE
@@ -113,8 +113,8 @@ def test_csv_contains_every_published_value_once(key: str) -> None:
     found: Counter[tuple[str, str]] = Counter()
     printed = {spec.column.path for spec in specs(layout, (layout.sections or (None,))[0], []) if spec.figure.metric}
     plain = {column.path for sheet in build(layout).flat for column in sheet.columns if column.words} - printed
-    head = ("table", "group", "row", "source", *csv_format.ABOUT, "coverage", "differs")
-    for line in csv.DictReader(io.StringIO(csv_format.render(build(layout)))):
+    head = ("table", "group", "row", "source", *ABOUT, "coverage", "differs")
+    for line in csv.DictReader(io.StringIO(csv_text(build(layout)))):
         assert line["source"] == "published"
         found.update((line["row"], value) for name, value in line.items() if name not in {*head, *plain} and value)
     assert found == figures(layout)

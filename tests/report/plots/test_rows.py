@@ -15,10 +15,9 @@ from limner.core.errors import UsageError
 from limner.core.plot_data import Gallery, Tile
 from limner.exams import SHIPPED
 from limner.report.plots import load_plots, plot
-from limner.report.plots.counts import plot_funnel
 from limner.report.plots.galleries import drawings, gallery
 from limner.report.plots.maps import judges
-from limner.report.plots.rows import distribution, failures, named_rows
+from limner.report.plots.rows import distribution, failures, named_rows, plot_funnel
 from limner.report.plots.source import PlotChoice, StoreSource, load_source
 from limner.report.plots.style import LINE, compose, look
 from limner.report.tables.render import rendered

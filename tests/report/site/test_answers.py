@@ -45,10 +45,8 @@ def test_leader_differs_significantly_from_others(store: Store, tmp_path: Path) 
     build(tmp_path / "out", store=store, images=False)
     words, sure, answer = said(tmp_path / "out")
     assert words.startswith("best is ahead with 100.0 strict [")
-    assert (
-        sure == "It differs significantly from the other painter on the same 13 questions "
-        "(p\xa0<\xa00.05, corrected for all pairs)."
-    )
+    assert sure.startswith("best beats poor on strict by 100.0 points (95% CI ")
+    assert "13 questions; p < 0.001)" in sure or "13 questions; p = 0.00" in sure
     assert [row["place"] for row in answer["rows"]] == [1, 2]
     assert len(answer["drawn"]["drawings"]) == 2
     assert answer["drawn"]["reference"]
@@ -62,8 +60,8 @@ def test_leader_does_not_differ_from_second(store: Store, tmp_path: Path) -> Non
     build(tmp_path / "out", store=store, images=False)
     words, sure, _ = said(tmp_path / "out")
     assert words.startswith("one is ahead with 23.1 strict")
-    assert sure.startswith("It does not differ significantly from two or three on the same 13 questions.")
-    assert "questions would separate it from the second" in sure
+    assert sure.startswith("one and two cannot be told apart on strict with 13 questions; about ")
+    assert sure.endswith("questions would be needed; one beats none of the 2 other painters.")
 
 
 @pytest.mark.parametrize(("others", "wanted"), [(["control/blank"], "relaxed"), (["control/reference"], "strict")])

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,10 +23,11 @@ from limner.exams.views import view
 from limner.report.site import build, chunks
 from limner.report.site.builder import boxes_in, write_boxes
 from limner.report.site.chunks import Chunks, encode, make_key, no_folders, without_folders
-from limner.report.site.inventory import DrawingSlot
-from limner.report.site.judge_data import UNDECIDED, Faults, JudgeTable
+from limner.report.site.exam_data import differing
+from limner.report.site.inventory import DrawingSlot, Terms
+from limner.report.site.judge_data import Faults
+from limner.report.site.leaderboard import BoardRows, JudgeTable
 from limner.report.site.pages import PAGES, POLICY, Provenance, exam_page, index_page, store_name, text
-from limner.report.site.pages_data import differing
 from limner.scoring import Entry
 from limner.store import Store
 from limner.store.records import Drawing, evidence_row
@@ -57,8 +59,10 @@ class Tags(HTMLParser):
 
 def foot(word: str) -> Provenance:
     setup = {"variant": word, "templates": word, "judge": word, word: word}
-    table = JudgeTable(0, Evaluator("f", setup, word), "f" * 12, markings=3, first=0.0, last=1.0)
-    return Provenance(word, word, "careful", 2, 3, 4, (0.0, 90.0), [table], {word: 7}, (0.5, 1.0))
+    table = JudgeTable(0, Evaluator("f", setup, word), boards=[BoardRows()], times=[0.0, 0.5, 1.0])
+    inventory: Any = SimpleNamespace(name=word, kind=SimpleNamespace(name=word), terms=Terms(), questions=[1, 2])
+    vars(inventory).update(painters=[1, 2, 3], slots={}, first=0.0, last=90.0)
+    return Provenance(inventory, [table], {word: 7}, 0)
 
 
 def shape(page: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -106,28 +110,21 @@ def test_public_page_names_no_folder_above_store(store: Store) -> None:
     assert store_name(store) == "store"
 
 
-value = st.sampled_from([0, 1, 2, UNDECIDED])
+marked = st.dictionaries(st.sampled_from("abcde"), st.sampled_from([0, 1, 2]))
 
 
-@st.composite
-def markings(draw: st.DrawFn) -> list[tuple[int, int, bytes]]:
-    count = draw(st.integers(0, 5))
-    places = draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=5, unique=True))
-    return [(way, repeat, bytes(draw(st.lists(value, min_size=count, max_size=count)))) for way, repeat in places]
-
-
-@given(markings(), st.randoms())
-def test_differences_do_not_depend_on_order_of_markings(found: list[tuple[int, int, bytes]], chance: object) -> None:
-    other = found[::-1]
-    assert differing(found) == differing(other)
+@given(st.lists(st.tuples(st.integers(0, 2), marked), max_size=5))
+def test_differences_do_not_depend_on_order_of_markings(found: list[tuple[int, dict[str, int]]]) -> None:
+    both, ids, between = differing(found)
+    other = differing(found[::-1])
+    assert (both, sorted(ids), between) == (other[0], sorted(other[1]), other[2])
 
 
 def test_equally_split_repeats_are_not_judge_differences() -> None:
-    split = [(0, 0, b"\x00"), (0, 1, b"\x01"), (1, 0, b"\x00"), (1, 1, b"\x01")]
-    assert differing(split) == (1, [0], False, True)
-    assert differing([(0, 0, b"\x00"), (1, 0, b"\x01")]) == (1, [0], True, False)
-    assert differing([(0, 0, b"\x00"), (1, 0, b"\xff")]) == (0, [], False, False)
-    assert differing([]) == (0, [], False, False)
+    split = [(0, {"a": 0}), (0, {"a": 1}), (1, {"a": 0}), (1, {"a": 1})]
+    assert differing(split) == (1, ["a"], ["repeats"])
+    assert differing([(0, {"a": 0}), (1, {"a": 1})]) == (1, ["a"], ["judges"])
+    assert differing([(0, {"a": 0}), (1, {})]) == (0, [], [])
 
 
 KIND = exams.kind("genexam")

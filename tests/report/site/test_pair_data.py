@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from limner.report.site import build, pair_data
+from limner.report.site import build, leaderboard, pair_data
 from limner.scoring import MET, Comparable
 from limner.scoring.compare import painters
 from limner.store import Store
@@ -116,7 +116,7 @@ def test_tests_and_intervals_are_skipped_above_limits(
         return body
 
     (whole,) = parts(site.data(), "pairs/0")
-    monkeypatch.setattr(pair_data, "MAX_TESTS", 5)
+    monkeypatch.setattr(leaderboard, "MAX_TESTS", 5)
     body = built("untested")
     assert not body["tested"]
     plain = {frozenset(row[:2]): [abs(number or 0) for number in row[2:3]] for row in body["pairs"]["strict"]}

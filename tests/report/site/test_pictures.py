@@ -26,8 +26,8 @@ def made(spec: PictureSpec, *images: str) -> Pictures:
     return pictures
 
 
-def spec(tmp_path: Path, *, large: bool = True, max_side: int | None = None) -> PictureSpec:
-    return PictureSpec(str(tmp_path / "blobs"), tmp_path / "thumbs", tmp_path / "images" if large else None, max_side)
+def spec(tmp_path: Path, *, large: bool = True) -> PictureSpec:
+    return PictureSpec(str(tmp_path / "blobs"), tmp_path / "thumbs", tmp_path / "images" if large else None)
 
 
 def opened(path: Path) -> Image.Image:
@@ -60,15 +60,6 @@ def test_private_file_of_store_stays_private(tmp_path: Path) -> None:
     assert large.read_bytes() == data
     assert large.stat().st_mode == (tmp_path / "usual").stat().st_mode
     assert private.stat().st_mode & 0o777 == 0o600
-
-
-def test_large_pictures_are_scaled_down_and_small_ones_kept(tmp_path: Path) -> None:
-    store = blobs(tmp_path)
-    wide, _ = store.put(picture(3, (1200, 300)))
-    small, _ = store.put(picture(4, (300, 200)))
-    pictures = made(spec(tmp_path, max_side=600), wide, small)
-    assert pictures.suffixes == {wide: "webp", small: "png"}
-    assert opened(picture_path(tmp_path / "images", wide, "webp")).size == (600, 150)
 
 
 def test_exif_orientation_is_applied(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from limner.report.tables.analyses import analysis_tables
 from limner.report.tables.model import Cell, Table, interval_cell, score_cell, simple_table
 from limner.report.tables.render import rendered, show
-from limner.report.tables.render.text import NARROWEST, PLAIN_WIDTH, console, escape
+from limner.report.tables.text import NARROWEST, PLAIN_WIDTH, console, escape
 from limner.scoring.stats import Interval
 from tests.report.tables.test_scores import standing
 

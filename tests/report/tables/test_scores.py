@@ -13,8 +13,7 @@ from limner.core.errors import UsageError
 from limner.core.evaluator import Evaluator
 from limner.exams import kind
 from limner.report.tables.render import show
-from limner.report.tables.results import Standings
-from limner.report.tables.scores import COLUMNS, details, notes, standing_tables
+from limner.report.tables.scores import COLUMNS, Standings, details, notes, standing_tables
 from limner.scoring import Comparable, Group, Numbers, Standing
 from limner.scoring.stats import Interval
 

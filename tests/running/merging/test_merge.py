@@ -79,7 +79,7 @@ def test_merging_parts_in_any_order_gives_whole(whole: Store, tmp_path: Path) ->
             assert {part.state for part in verify(merged)} == {"ok"}
         there = bytes_of(target)
         again = merge(target, order[::-1])
-        assert (again.written, [dict(one.rows.new) for one in again.sources]) == (False, [{}] * 3)
+        assert (again.written, [dict(one.new) for one in again.sources]) == (False, [{}] * 3)
         assert bytes_of(target) == there
     assert [bytes_of(part) for part in parts] == before
 
@@ -154,7 +154,7 @@ def test_result_replaces_fault_in_either_direction(whole: Store, tmp_path: Path)
     change(one, markings.update().where(markings.c.id == marking.id).values(**lost))
     source = bytes_of(one)
     assert merge(other, [one]).written is False
-    assert merge(one, [other]).sources[0].rows.changed == {"markings": 1}
+    assert merge(one, [other]).sources[0].changed == {"markings": 1}
     assert bytes_of(one) != source
     with Store(one) as merged:
         assert dump(merged) == dump(whole)

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,13 +15,12 @@ from hypothesis import strategies as st
 from limner import api, exams
 from limner.core.errors import UsageError
 from limner.core.exam import Question
-from limner.report.tables.results import Comparisons
+from limner.report.tables.comparison import Comparisons
 from limner.scoring import compare
 from limner.scoring.comparable import Comparable
 from limner.scoring.compare import Comparison
-from limner.scoring.compare.pairs import MarkedSide, differences, side_pairs
+from limner.scoring.compare.pairs import side_pairs
 from limner.scoring.compare.results import Pair, make_pair, with_verdicts
-from limner.scoring.numbers import RowParts
 from limner.scoring.stats import as_parts, paired
 from limner.store import Store
 from tests.scoring.compare.desk import Desk
@@ -323,46 +321,6 @@ def test_pair_uses_difference_on_common_questions(store: Store) -> None:
     (pair,) = [pair for pair in found.pairs if pair.corrected]
     assert (pair.first, pair.second) == ("narrow", "wide")
     assert pair.difference.value == pytest.approx(300 / 7)
-
-
-PROTOCOL: Any = exams.kind("genexam").protocol
-
-
-def side(values: dict[str, float], abstained: bool = False, decided: str = "ab") -> MarkedSide:
-    rows = tuple(RowParts(q, q, {"strict": (value, 1.0)} if value >= 0 else {}) for q, value in values.items())
-    met = {(q, q, criterion): [abs(value) / 100] for q, value in values.items() for criterion in decided}
-    return MarkedSide(rows, met, abstained)
-
-
-@given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=12))
-def test_difference_equals_paired_difference(pairs: list[tuple[int, int]]) -> None:
-    names = [f"q{n:02}" for n in range(len(pairs))]
-    one, other = ({name: float(pair[at]) for name, pair in zip(names, pairs, strict=True)} for at in (0, 1))
-    found = differences(side(one), side(other), PROTOCOL, ["strict"])["strict"]
-    wanted = paired(as_parts([*one.values()]), as_parts([*other.values()]), top=100)
-    assert found.one == pytest.approx(np.mean([*one.values()]))
-    assert found.difference.value == pytest.approx(wanted.difference.value)
-    assert (found.difference.low is None) == (len(pairs) < 5)
-    if found.difference.low is not None:
-        assert found.difference.low == pytest.approx(wanted.difference.low)
-        assert found.difference.high == pytest.approx(wanted.difference.high)
-    turned = differences(side(other), side(one), PROTOCOL, ["strict"])["strict"]
-    assert turned.difference.value == pytest.approx(-wanted.difference.value if wanted.difference.value else 0)
-
-
-def test_only_questions_of_both_sides_count() -> None:
-    one = side({"a": 100.0, "b": 0.0, "only mine": 100.0})
-    found = differences(one, side({"a": 0.0, "b": 0.0, "only yours": 100.0}), PROTOCOL, ["strict"])
-    assert found["strict"].difference.value == 50
-    assert found["strict"].difference.n == 2
-
-
-def test_undecided_score_is_omitted_and_common_criteria_remain() -> None:
-    whole, partly = side({"a": 100.0, "b": 60.0}), side({"a": 50.0, "b": -50.0}, abstained=True, decided="b")
-    found = differences(whole, partly, PROTOCOL, ["strict"])
-    assert [*found] == ["met"]
-    assert found["met"].one == pytest.approx(80)
-    assert found["met"].other == pytest.approx(50)
 
 
 PAIRED_SCORES = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=20)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from limner import api
-from limner.scoring.compare.everyone import Replacement
+from limner.scoring.compare.people import Replacement
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.rehearsal import EXAM, STUDY, rehearse

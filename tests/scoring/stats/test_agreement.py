@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from limner.scoring.compare.everyone import alternative_annotator, benjamini_yekutieli
+from limner.scoring.compare.people import alternative_annotator, benjamini_yekutieli
 from limner.scoring.stats import (
     FORMS,
     RatedUnit,

@@ -15,7 +15,7 @@ from limner.scoring.powered import (
     estimate_mean,
     human_interval,
 )
-from limner.scoring.stats.types import Floats
+from limner.scoring.stats.resample import Floats
 
 MARKED, REST = 150, 600
 # (graded, power of drawings without people's marks) -> ppi_mean_pointestimate and the standard error in ppi_mean_ci.

@@ -18,8 +18,6 @@ from limner.scoring.stats import (
     Interval,
     as_parts,
     bootstrap,
-    clustered_gap,
-    clustered_share,
     holm,
     ratios,
     score_interval,
@@ -147,39 +145,6 @@ def test_interval_has_nominal_coverage() -> None:
         assert found.high is not None
         held.append(found.low <= 10 <= found.high)
     assert 0.89 <= np.mean(held) <= 0.98
-
-
-def test_error_depends_on_clusters_and_not_answers() -> None:
-    once = clustered_share([(n, n % 2) for n in range(40)])
-    often = clustered_share([(n, n % 2) for n in range(40) for _ in range(10)])
-    assert often.error == pytest.approx(once.error)
-    assert (once.n, often.n, often.clusters) == (40, 400, 40)
-
-
-def test_error_of_single_answer_clusters_is_standard_error() -> None:
-    values = np.random.default_rng(1).random(50)
-    found = clustered_share(enumerate(values))
-    assert found.error == pytest.approx(values.std(ddof=1) / np.sqrt(50))
-
-
-def test_gap_within_clusters_is_paired() -> None:
-    level = np.random.default_rng(2).random(60)
-    one, other = list(enumerate(level + 0.1)), list(enumerate(level))
-    assert clustered_gap(one, other).value == pytest.approx(0.1)
-    assert clustered_gap(one, other).error == pytest.approx(0.5 / 60)  # All differ alike: as if one more did not.
-
-
-def test_unanimous_answers_still_have_interval() -> None:
-    found = clustered_share([(n, 1.0) for n in range(10)]).share()
-    assert found.value == found.high == 1.0
-    assert found.low is not None
-    assert found.low < 0.75
-
-
-def test_clustered_test_has_nominal_level() -> None:
-    rng = np.random.default_rng(3)
-    p = [clustered_share(enumerate((rng.random(40) < 0.5).astype(float))).p(0.5) for _ in range(400)]
-    assert sum(value is not None and value <= 0.05 for value in p) <= 32
 
 
 @given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

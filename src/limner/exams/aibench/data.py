@@ -16,12 +16,13 @@ from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_v
 
 from ...core.data_files import (
     Columns,
-    absent_references,
     data_file,
     files_under,
     find_reference,
+    note_absent,
     parse_row,
     read_questions,
+    write_json_lines,
 )
 from ...core.data_rows import Problems, json_lines, write_csv
 from ...core.errors import DataError
@@ -119,7 +120,8 @@ def read(path: Path, name: str = "aibench", columns: Columns | None = None) -> E
         DataError: Something is wrong; the message has file, line and id of every problem.
     """
     questions = read_questions(data_file(path, FILE), MethodRow, _questions, columns=columns)
-    return Exam(name, "aibench", questions, notes=tuple(_notes(questions)))
+    words = "those questions can be drawn and marked, controls made from the reference skip them"
+    return Exam(name, "aibench", questions, notes=tuple(note_absent(questions, words, "original figures")))
 
 
 def count_questions(question: Question[QuestionsRubric], *levels: str) -> int:
@@ -147,13 +149,6 @@ def _reference(folder: Path, row: MethodRow) -> Reference | None:
     return Reference(named) if named else None
 
 
-def _notes(questions: Sequence[Question[QuestionsRubric]]) -> list[str]:
-    if not (absent := absent_references(questions)):
-        return []
-    skipped = "those questions can be drawn and marked, controls made from the reference skip them"
-    return [f"{absent} of {len(questions)} original figures are absent: {skipped}"]
-
-
 CONSTANTS = "constant_answers.csv"
 EXTRA_FIELDS = ("track", "rationale", "about")
 """Fields of a question that the release does not have."""
@@ -179,8 +174,7 @@ def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str,
         (folder / "graphs" / f"{id}.json").write_text(json.dumps(item["graph"], ensure_ascii=False), encoding="utf-8")
         rows.append(row)
         made[item["item"]] = [id]
-    lines = (json.dumps(row, ensure_ascii=False) for row in rows)
-    (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_json_lines(folder / FILE, rows)
     _write_constants(folder / CONSTANTS, [question for row in rows for question in row["checklist"]])
     return made
 

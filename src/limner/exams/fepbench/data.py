@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, StringConstraints, model_validator
 from pydantic.config import JsonDict
 
-from ...core.data_files import Columns, absent_references, data_file, files_under, find_reference, read_questions
+from ...core.data_files import Columns, data_file, files_under, find_reference, note_absent, read_questions
 from ...core.data_rows import Problems, json_lines
 from ...core.errors import DataError
 from ...core.exam import Exam, Question
@@ -146,7 +146,8 @@ def read(path: Path, name: str = "fepbench", columns: Columns | None = None) -> 
     questions = read_questions(
         data_file(path, SAMPLES), Sample, _questions, columns=columns, nothing="no sample in this file"
     )
-    return Exam(name, "fepbench", questions, notes=tuple(_notes(questions)))
+    notes = note_absent(questions[:: len(REGIMES)], "judges do not need them, controls skip them", "references")
+    return Exam(name, "fepbench", questions, notes=tuple(notes))
 
 
 def _questions(sample: Sample, file: Path) -> list[Question[Atoms]]:
@@ -157,11 +158,6 @@ def _questions(sample: Sample, file: Path) -> list[Question[Atoms]]:
         prompt = sample.prompts.free if regime == "free" else sample.prompts.structured
         questions.append(Question(f"{sample.id}/{regime}", prompt, sample.atoms, tags, reference))
     return questions
-
-
-def _notes(questions: Sequence[Question[Atoms]]) -> list[str]:
-    absent, whole = (count // len(REGIMES) for count in (absent_references(questions), len(questions)))
-    return [f"{absent} of {whole} references are absent: judges do not need them, controls skip them"] if absent else []
 
 
 def schema() -> str:
@@ -222,14 +218,12 @@ def read_results(path: Path) -> Iterator[ImportedReply]:
             if not isinstance(id, str) or ("id" not in row and not {"sample", "regime"} <= row.keys()):
                 problems.add('a line needs a text "id", or "sample" and "regime"', file, line)
                 continue
-            replies = tuple((ask, _text(row[ask])) for ask in ASKS if row.get(ask) is not None)
+            given = {ask: row[ask] for ask in ASKS if row.get(ask) is not None}
+            replies = tuple(
+                (ask, reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False))
+                for ask, reply in given.items()
+            )
             fault = None if replies else "this line has no reply"
             replies_found.append(ImportedReply(id, replies, file, fault=fault))
     problems.settle()
     yield from replies_found
-
-
-def _text(reply: Mapping[str, Any] | str) -> str:
-    text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
-    # UTF-8 cannot encode half of a surrogate pair.
-    return text.encode("utf-8", "replace").decode()

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from ...core.data_files import Columns, absent_references, data_file, find_reference, read_questions
+from ...core.data_files import Columns, data_file, find_reference, note_absent, read_questions, write_json_lines
 from ...core.data_rows import Problems, read_lines, shorten
 from ...core.errors import DataError
 from ...core.exam import Exam, Question
@@ -72,8 +72,8 @@ def read(path: Path, name: str = "genexam", columns: Columns | None = None) -> E
     folder = path if path.is_dir() else path.parent
     file = data_file(path, ANNOTATIONS)
     questions = read_questions(file, Annotation, lambda row, _: [_question(row, folder)], columns=columns)
-    notes = _notes(absent_references(questions), len(questions))
-    return Exam(name, "genexam", questions, _subsets(folder, questions), notes)
+    words = "those questions can be drawn; marking them needs --reference none, controls skip them"
+    return Exam(name, "genexam", questions, _subsets(folder, questions), tuple(note_absent(questions, words)))
 
 
 def _question(row: Annotation, folder: Path) -> Question[ScoringPointsRubric]:
@@ -96,15 +96,6 @@ def _subsets(folder: Path, questions: Sequence[Question[ScoringPointsRubric]]) -
             problems.add("the subset has an id that is not in the annotations", path, number, shorten(id))
     problems.settle()
     return {"mini": frozenset(id for id in ids if id)}
-
-
-def _notes(absent: int, count: int) -> tuple[str, ...]:
-    if not absent:
-        return ()
-    return (
-        f"{absent} of {count} reference images are absent: those questions can be drawn; "
-        "marking them needs --reference none, controls skip them",
-    )
 
 
 def write(
@@ -138,10 +129,7 @@ def write(
         if item.get("mini"):
             mini.append(id)
         made[item["item"]] = [id]
-    (folder / ANNOTATIONS).parent.mkdir(parents=True, exist_ok=True)
-    (folder / ANNOTATIONS).write_text(
-        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
-    )
+    write_json_lines(folder / ANNOTATIONS, rows)
     if mini:
         (folder / MINI).write_text("".join(f"{id}\n" for id in mini), encoding="utf-8")
     return made
@@ -170,15 +158,5 @@ def read_results(folder: Path) -> Iterator[ImportedReply]:
         if not isinstance(body, dict) or not isinstance(body.get("id"), str):
             raise DataError('a result must be an object with a text "id"', file=file)
         rubric = {"scoring_points": body["scoring_points"]} if "scoring_points" in body else None
-        reply = {key: body[key] for key in REPLY_KEYS if key in body}
-        yield ImportedReply(body["id"], (("mark", _text(reply)),), file, rubric)
-
-
-def _text(reply: dict[str, object]) -> str:
-    text = json.dumps(reply, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        # UTF-8 cannot encode half of a surrogate pair, so such a reply is kept with escapes.
-        return json.dumps(reply)
-    return text
+        reply = json.dumps({key: body[key] for key in REPLY_KEYS if key in body}, ensure_ascii=False)
+        yield ImportedReply(body["id"], (("mark", reply),), file, rubric)

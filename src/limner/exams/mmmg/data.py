@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -12,11 +11,18 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator
 
-from ...core.data_files import Columns, absent_references, files_under, find_reference, read_questions
+from ...core.data_files import (
+    Columns,
+    embedded_reference,
+    files_under,
+    find_reference,
+    note_absent,
+    read_questions,
+    write_json_lines,
+)
 from ...core.data_rows import EmbeddedImage, shorten
 from ...core.errors import DataError
 from ...core.exam import Exam, Question, Reference
-from ...core.images import BadImage, inspect
 from ...core.json_text import parse_json
 from ...core.schema import FrozenModel, Id, Words
 from .. import ImportedReply
@@ -119,22 +125,15 @@ def _reference(row: GraphRow, file: Path) -> Reference | None:
         return find_reference(file.parent, image)
     if not isinstance(image, EmbeddedImage):
         raise ValueError("image: expected a path")
-    data = image.load()
-    try:
-        inspect(data)
-    except BadImage as error:
-        raise ValueError(f"image: {error}") from error
-    return Reference(row.key, None, hashlib.sha256(data).hexdigest(), image.load)
+    return embedded_reference(image, row.key)
 
 
 def _notes(questions: Sequence[Question[GraphRubric]]) -> list[str]:
-    lost, stops, absent = 0, list[str](), absent_references(questions)
+    lost, stops, notes = 0, list[str](), note_absent(questions, "controls skip those")
     for question in questions:
-        lost += sum(
-            not edges for edges in graph.resolve_graph(question.rubric.elements, question.rubric.dependencies).edges
-        )
-        stops += [question.id] if graph.why_scorer_stops(question.rubric.dependencies) else []
-    notes = [f"{absent} of {len(questions)} reference images are absent: controls skip those"] if absent else []
+        rubric = question.rubric
+        lost += sum(not edges for edges in graph.resolve_graph(rubric.elements, rubric.dependencies).edges)
+        stops += [question.id] if graph.why_scorer_stops(rubric.dependencies) else []
     if lost:
         problem = "dependencies name no entity of their graph: they count only in u_acc and dependency_accuracy"
         notes.append(f"{lost} {problem}")
@@ -178,8 +177,7 @@ def write(
         save(item["image"], f"images/{key}.png")
         rows.append(row)
         made[item["item"]] = [key]
-    lines = (json.dumps(row, ensure_ascii=False) for row in rows)
-    (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_json_lines(folder / FILE, rows)
     return made
 
 
@@ -232,8 +230,7 @@ def read_results(folder: Path, regions: Path | None = None) -> Iterator[Imported
 def _reply(body: Any, judge: str) -> str:
     if not isinstance(body, dict) or not isinstance(text := body.get(judge), str):
         raise ValueError(f"no reply under the judge's name, {judge!r}")
-    # UTF-8 cannot encode half of a surrogate pair.
-    return text.encode("utf-8", "replace").decode()
+    return text
 
 
 def read_regions(file: Path) -> dict[str, int]:

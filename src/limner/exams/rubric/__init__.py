@@ -35,7 +35,7 @@ def load_declared(path: Path) -> Kind[Any]:
     Raises:
         DataError: The file is wrong; the message has the line of every problem.
     """
-    from .. import Kind
+    from .. import Kind, usual_parts
 
     definition, folder = read_definition(path), path.parent
 
@@ -45,26 +45,18 @@ def load_declared(path: Path) -> Kind[Any]:
     def read_released(results: Path) -> Iterator[ImportedReply]:
         return read_results(results, definition)
 
-    def there(name: str) -> Path | None:
-        return folder / name if (folder / name).exists() else None
-
-    return Kind(
+    kind = Kind(
+        **usual_parts(folder, definition.prompts),
         name=definition.name,
         title=definition.title,
         rubric=RubricQuestion,
         protocol=RubricExam(definition),
         read=read,
-        prompts=folder / definition.prompts,
-        sample=there("sample"),
-        presets=definition.presets,
-        download=there("download.toml"),
         read_results=read_released if definition.results else None,
-        paper=there("paper"),
-        studies=there("studies"),
-        recipe=there("recipe"),
         licence=definition.licence,
         statistics={"criteria": lambda question: len(question_sheet(definition, question).criteria)},
     )
+    return replace(kind, presets=definition.presets)
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from ...core.data_rows import Problems
 from ...core.protocol import Reading
-from ...core.schema import line_of, name_place, read_declared
+from ...core.schema import line_of, name_place, read_model
 from .definition import FIELD, SHOWN, AskPlan, Definition
 
 Place = tuple[Any, ...]
@@ -24,7 +24,7 @@ def read_definition(path: Path) -> Definition:
     Raises:
         DataError: Something in it or in its templates is wrong; the message has the line of every problem.
     """
-    definition = read_declared(path, Definition)
+    definition = read_model(path, Definition)
     wrong = [*_wrong_asks(definition, path.parent / definition.prompts), *_wrong_tags(definition)]
     wrong += [*_wrong_scores(definition, ("scores",)), *_wrong_summaries(definition), *_wrong_presets(definition)]
     scores = [score.name for score in definition.scores]

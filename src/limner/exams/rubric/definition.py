@@ -14,7 +14,7 @@ from pydantic import AfterValidator, AliasChoices, Field, model_validator
 from ...core.protocol import Reading
 from ...core.schema import StrictModel
 from ...core.vocabulary import ValueTest
-from .layout import DataLayout, find_value
+from .layout import ONE_OR_MORE, DataLayout, Names, find_value
 
 
 def _name(pattern: str, words: str) -> AfterValidator:
@@ -43,6 +43,9 @@ class Condition(ValueTest):
         if value is None and {self.at_least, self.at_most, self.below, self.range} != {None}:
             return False
         return self.why_not("" if value is None else value) is None
+
+
+Conditions = Annotated[tuple[Condition, ...], ONE_OR_MORE]
 
 
 class Family(StrictModel):
@@ -77,12 +80,7 @@ class Family(StrictModel):
     answer: str = "answer"
     labels: str = ""
     group: str = ""
-    when: tuple[Condition, ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_a_list_of_conditions(cls, body: Any) -> Any:
-        return with_list(body, "when")
+    when: Conditions = ()
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -163,13 +161,8 @@ class AskPlan(StrictModel):
     detail: str | None = None
     only: dict[str, str] = Field(default_factory=dict)
     also: ReleasedForm | None = None
-    when: tuple[Condition, ...] = ()
+    when: Conditions = ()
     tokens: int = Field(default=500, ge=1)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_a_list_of_conditions(cls, body: Any) -> Any:
-        return with_list(body, "when")
 
     @property
     def templates(self) -> tuple[str, ...]:
@@ -204,9 +197,9 @@ class ScorePlan(StrictModel):
     about: str = ""
     kind: Literal["share", "weighted", "all", "mean", "product", "gate", "scale", "sum"]
     of: Parts
-    otherwise: tuple[dict[str, float], ...] = ()
+    otherwise: Annotated[tuple[dict[str, float], ...], ONE_OR_MORE] = ()
     required: tuple[str, ...] = ()
-    when: tuple[Condition, ...] = ()
+    when: Conditions = ()
     to: float = Field(default=1.0, ge=0, le=1)
     times: float = Field(default=1.0, ge=0)
     plus: float = 0.0
@@ -215,11 +208,6 @@ class ScorePlan(StrictModel):
     digits: int = Field(default=1, ge=0)
     main: bool = True
     unread: Literal["open", "lowest"] = "open"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_lists(cls, body: Any) -> Any:
-        return with_list(with_list(body, "when"), "otherwise")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -258,18 +246,13 @@ class SummaryPlan(StrictModel):
 
     of: str | tuple[str, ...] = ()
     over: Literal["criteria"] | None = None
-    by: tuple[str, ...] = ()
+    by: Names = ()
     weights: dict[str, float] = Field(default_factory=dict)
     weighted: dict[str, float] = Field(default_factory=dict)
     about: str = ""
     top: float = Field(default=100.0, gt=0)
     digits: int = Field(default=1, ge=0)
     main: bool = True
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_a_list_of_tags(cls, body: Any) -> Any:
-        return with_list(body, "by")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -385,10 +368,3 @@ class Definition(DataLayout):
     def family(self, name: str) -> tuple[Family, ...]:
         """Return the families that a name means: one, or those of a group."""
         return tuple(each for each in self.criteria if name in (each.name, each.group))
-
-
-def with_list(body: Any, key: str) -> Any:
-    """Return the table with a single value under a key made a list of one."""
-    if isinstance(body, dict) and key in body and not isinstance(body[key], list | tuple):
-        return {**body, key: [body[key]]}
-    return body

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -14,10 +13,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-from ...core.data_files import Columns, find_reference, leaves_folder, parse_json_text
+from ...core.data_files import Columns, embedded_reference, find_reference, leaves_folder, parse_json_text
 from ...core.data_rows import TABLES, EmbeddedImage, Problems, read_rows, shorten
 from ...core.exam import Reference
-from ...core.images import BadImage, TooLargeImage, inspect
+from ...core.images import TooLargeImage
 from ...core.json_text import check_depth
 from ...core.schema import LONE_SURROGATE, Id, StrictModel, without_controls
 
@@ -34,8 +33,9 @@ _FIELD = re.compile(r"\{(\w+)\}")
 _ID: TypeAdapter[str] = TypeAdapter(Annotated[Id, Field(min_length=1, max_length=MAX_ID)])
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.):])\s+")
 
-Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
-"""One or more names; one may stand alone."""
+ONE_OR_MORE = BeforeValidator(lambda value: value if isinstance(value, list | tuple) else (value,))
+"""The validator of a list in whose place a single entry may stand."""
+Names = Annotated[tuple[str, ...], ONE_OR_MORE]
 
 
 class DataFiles(StrictModel):
@@ -366,7 +366,7 @@ class _Reader:
             raise ValueError(f"{name}: expected the path of a picture, not {type(entry).__name__}")
         try:
             if isinstance(entry, EmbeddedImage):
-                return _embedded(entry, name)
+                return embedded_reference(entry, name)
             return self._find_picture(row, name, file) if name else None
         except TooLargeImage as error:
             self.large.append(f"{error}; it counts as absent")
@@ -383,15 +383,6 @@ class _Reader:
             if reference.path is not None:
                 return replace(reference, name=name)
         return Reference(name)
-
-
-def _embedded(image: EmbeddedImage, name: str) -> Reference:
-    data = image.load()
-    try:
-        inspect(data)
-    except BadImage as error:
-        raise type(error)(f"image {name}: {error}") from error
-    return Reference(name, None, hashlib.sha256(data).hexdigest(), image.load)
 
 
 def _describe_pictures(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ...core.data_files import Columns, absent_references, files_under, find_reference, read_questions
+from ...core.data_files import Columns, files_under, find_reference, note_absent, read_questions, write_json_lines
 from ...core.data_rows import Problems, Rows, read_rows
 from ...core.exam import Exam, Question
 from ...core.schema import FrozenModel, Id, Words
@@ -146,13 +145,8 @@ def _question(entry: PromptRow, folder: Path) -> Question[ChecklistRubric]:
 
 
 def _notes(questions: Sequence[Question[ChecklistRubric]]) -> list[str]:
-    absent = placeless = 0
-    for question in questions:
-        absent += absent_references([question]) if question.reference is not None else 0
-        placeless += not question.tags.keys() & {"continent", "discipline"}
-    notes = []
-    if absent:
-        notes.append(f"{absent} of {len(questions)} reference images are absent: controls skip those questions")
+    notes = note_absent([q for q in questions if q.reference is not None], "controls skip those questions")
+    placeless = sum(not question.tags.keys() & {"continent", "discipline"} for question in questions)
     if placeless:
         notes.append(f"{placeless} of {len(questions)} prompts have no continent: --by continent lists them as (none)")
     return notes
@@ -177,6 +171,5 @@ def write(
         rows.setdefault(item["domain"], []).append(row)
     for domain in DOMAINS:
         if domain in rows:
-            lines = (json.dumps(row, ensure_ascii=False) for row in rows[domain])
-            (folder / f"{domain}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            write_json_lines(folder / f"{domain}.jsonl", rows[domain])
     return {item["item"]: [item["item"]] for item in items}

@@ -14,7 +14,7 @@ from ...calls import Fault, Kind
 from ...calls.http import error_message, kind_of
 from ...core.errors import UsageError
 from ...core.images import PreparedImage
-from ...core.json_text import fill, first_value_at_path, set_at_path, value_at_path
+from ...core.json_text import fill, first_value_at_path, set_at_path, value_at
 from ...core.settings import Settings
 from ...core.wire import ANY_OPTION, WireFormat
 from ...store import Blobs
@@ -69,9 +69,7 @@ class DeclaredPainter(ApiPainter):
 
     def _edits(self, body: Mapping[str, Any]) -> bool:
         """Return whether a body contains pictures."""
-        return any(
-            value_at_path(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ())
-        )
+        return any(value_at(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ()))
 
     def write_picture(self, image: PreparedImage) -> str:
         """Return a picture as described: as base64 or as a data URL."""
@@ -104,7 +102,7 @@ class DeclaredPainter(ApiPainter):
 
     def state(self, reply: Mapping[str, Any]) -> str | None:
         """Return the state that a reply reports: the service's own word, or JSON if it is not a text."""
-        state = None if self.format.state is None else value_at_path(reply, self.format.state)
+        state = None if self.format.state is None else value_at(reply, self.format.state)
         return state if state is None or isinstance(state, str) else json.dumps(state)
 
     def failure(self, reply: Mapping[str, Any]) -> tuple[Kind, str] | None:
@@ -118,7 +116,7 @@ class DeclaredPainter(ApiPainter):
     def reported(self, reply: Mapping[str, Any]) -> dict[str, Any]:
         """Return the prompt and the cost in a reply, each None unless the description gives its path."""
         paths = self.format.prompt_sent, self.format.cost
-        prompt, cost = (None if path is None else value_at_path(reply, path) for path in paths)
+        prompt, cost = (None if path is None else value_at(reply, path) for path in paths)
         return {"prompt": prompt if isinstance(prompt, str) else None, "cost": cost}
 
     def error_text(self, reply: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...calls.http import IMAGE_REPLY_BYTES
-from ...core.json_text import fill, value_at_path
+from ...core.json_text import fill, value_at
 from ..service import Service
 from ..service_calls import FailedJob, FinishedJob, JobPainter
 from .declared import DeclaredPainter
@@ -45,7 +45,7 @@ class DeclaredJobs(DeclaredPainter, JobPainter):
             return None
         whole = not template.startswith("/")
         words = {"model": self.model} | reply
-        address = fill(template, lambda name: _text(value_at_path(words, name), whole))
+        address = fill(template, lambda name: _text(value_at(words, name), whole))
         return None if address is None else str(address)
 
 

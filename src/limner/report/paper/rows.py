@@ -1,24 +1,24 @@
-"""A store's rows of a paper's table: one for each painter and strategy, for each judge, or for the exam itself."""
+"""The rows of a paper's table: a store's for each painter and strategy, judge, or exam, and the published ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ... import exams
-from ...core.errors import UsageError
+from ...core.errors import DataError, UsageError
 from ...core.evaluator import Evaluator, group_by_evaluator
 from ...core.exam import Question
-from ...exams import Kind
+from ...exams import Kind, paper
 from ...scoring import Numbers
 from ...scoring.deviations import of_drawings, of_marks, of_number
 from ...scoring.standings import costs
 from ...store.markings import Marking
-from ..tables.model import MISSING, Cell, Column, TableRow, interval_cell, score_cell
-from .agreements import Agreements, agreement_rows
-from .holdings import Holdings, PainterResult, shown
-from .schema import AGREEING, COUNTED, JUDGES, ColumnSpec, Layout
+from ..tables.model import MISSING, Cell, Column, RowBlock, TableRow, interval_cell, score_cell
+from .holdings import Agreements, Holdings, PainterResult, agreement_rows, shown
+from .schema import AGREEING, COUNTED, Board, ColumnSpec, Layout, RowGroup, Section
 
 DIRECT = "direct"
 StoreRow = tuple[PainterResult | None, TableRow]
@@ -33,11 +33,6 @@ class StoreRows:
     held: Holdings | None
     footnotes: dict[str, int] = field(default_factory=dict)
     _asked: dict[str, list[str]] = field(default_factory=dict)
-
-    @property
-    def by_judge(self) -> bool:
-        """Whether the table has a column for each judge."""
-        return any(part.values == JUDGES for part in self.layout.columns)
 
     @property
     def judges(self) -> list[str]:
@@ -62,7 +57,7 @@ class StoreRows:
             return [(None, line) for line in agreement_rows(self.layout, held.agreement, specs)]
         if self.layout.rows == "judges":
             return [(None, self._judge_row(rows, specs)) for rows in group_by_evaluator(held.rows)]
-        if self.by_judge:
+        if self.layout.by_judge:
             painters: dict[str, list[PainterResult]] = {}
             for own in held.rows:
                 painters.setdefault(own.name, []).append(own)
@@ -75,7 +70,7 @@ class StoreRows:
         self, own: PainterResult, specs: Sequence[ColumnSpec], others: Sequence[PainterResult]
     ) -> TableRow:
         assert self.held is not None
-        group, judged = own.group, not self.by_judge
+        group, judged = own.group, not self.layout.by_judge
         label = f"{own.name} · {group.evaluator.name}" if judged and len(self.judges) > 1 else own.name
         about = {"painter": group.painter, "strategy": group.strategy, "reading": self.held.reading}
         about |= {"judge": group.judge if judged else "", "n": str(own.scores[None].n)}
@@ -99,7 +94,7 @@ class StoreRows:
         If columns are judges, the differences of a judge are in a footnote at its column.
         """
         assert self.held is not None
-        remarks = [] if self.by_judge else self._marked(rows[0].evaluator)
+        remarks = [] if self.layout.by_judge else self._marked(rows[0].evaluator)
         drawn = of_drawings(exams.kind(self.layout.exam), [own.group for own in rows])
         if self.layout.drawings is None:
             return self._footnote([*remarks, *drawn, *of_number(scored, self.layout.paper.questions)])
@@ -147,7 +142,7 @@ def painter_cell(
     """Return a painter's cell; `others` are the painter's rows, one for each judge."""
     figure = spec.figure
     if figure.agreement is not None:
-        return agreement.cell(own.evaluator.name, spec, own.group.name) if agreement else Cell()
+        return agreement.cell(own.evaluator.name, figure.agreement, spec, own.group.name) if agreement else Cell()
     if spec.value.judge is not None:
         under = [row for row in others if row.evaluator.name == spec.value.judge]
         return _score(under[0], spec) if under else Cell()
@@ -170,7 +165,7 @@ def judge_cell(
     """Return a judge's cell: `rows` are the painters that it marked, `took` the seconds of its calls."""
     figure = spec.figure
     if figure.agreement is not None:
-        return agreement.cell(rows[0].evaluator.name, spec) if agreement else Cell()
+        return agreement.cell(rows[0].evaluator.name, figure.agreement, spec) if agreement else Cell()
     if figure.option is not None:
         option: str = rows[0].evaluator.options.get(figure.option, "")
         return Cell(figure.words.get(option, option)) if option else Cell()
@@ -279,3 +274,125 @@ def question_statistics(
 
 def _numbers(kind: Kind[Any]) -> dict[str, Callable[..., float]]:
     return {"words": lambda question: len(question.prompt.split()), **kind.statistics}
+
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "painters": ("model",),
+    "judges": ("judge", "category"),
+    "exam": (),
+    "training": (),
+    "evaluators": ("category", "judge"),
+    "pairs": ("judge", "metric"),
+    "rated": ("model",),
+}
+"""The columns of the published file that identify a table's rows."""
+Row = Mapping[str, Any]
+
+
+def published(layout: Layout, section: Section | None) -> list[Row]:
+    """Return the rows of the published file that belong to the table, or to one section of it."""
+    tables = layout.tables(section)
+    return [row for row in paper.rows(layout.exam) if row["table"] in tables]
+
+
+def judges(rows: Iterable[Row]) -> list[str]:
+    """Return the judges of the paper's figures, in the file's order."""
+    return list(dict.fromkeys(row["judge"] for row in rows if row["judge"]))
+
+
+def published_rows(
+    layout: Layout, section: Section | None, specs: Sequence[ColumnSpec]
+) -> list[tuple[RowGroup | None, TableRow]]:
+    """Return the published rows in the paper's order, each with its group."""
+    return _rows(layout, specs, published(layout, section))
+
+
+def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> list[RowBlock]:
+    """Return the leaderboard's rows in its order, in the layout's groups; they are not ranked with the paper's."""
+    ours = {theirs: ours for ours, theirs in board.names.items()}
+    figures = [
+        {**row, "category": ours.get(row["category"], row["category"])}
+        for row in paper.rows(layout.exam, paper.BOARD)
+        if row["table"] == board.table
+    ]
+    layout = layout.model_copy(update={"groups": board.groups or layout.groups})
+    lines = _rows(layout, specs, figures)
+    title = release_board(layout, board).title
+    titles: list[tuple[RowGroup | None, str]] = [(None, title)]
+    titles += [(group, f"{group.title}, {title}") for group in layout.groups]
+    blocks = [(title, tuple(line for home, line in lines if home is group)) for group, title in titles]
+    return [RowBlock(title, inside, ranked=False, board=True) for title, inside in blocks if inside]
+
+
+def release_board(layout: Layout, board: Board) -> paper.ReleaseBoard:
+    """Return the exam's rules for a board: its date and a note about it.
+
+    Raises:
+        DataError: The rules do not mention the board.
+    """
+    try:
+        return paper.rules(layout.exam).board(board.table)
+    except ValueError as error:
+        raise DataError(f"{layout.key}: rules.toml: {error}") from error
+
+
+def _rows(
+    layout: Layout, specs: Sequence[ColumnSpec], figures: Iterable[Row]
+) -> list[tuple[RowGroup | None, TableRow]]:
+    bodies: dict[tuple[str, ...], list[Row]] = {}
+    for row in figures:
+        bodies.setdefault(tuple(row[key] for key in layout.keys or KEYS[layout.rows]), []).append(row)
+    rows = []
+    for key, body in bodies.items():
+        cells = tuple(_cell(spec, body, layout) for spec in specs)
+        if all(cell.text == MISSING or (cell.value is None and not spec.figure.drawn)
+               for cell, spec in zip(cells, specs, strict=True)):  # fmt: skip
+            continue  # It belongs to another section.
+        label = _label(layout, body[0]) or (key[0] if key else layout.paper.cite)
+        about = {"model": key[0]} if layout.rows in ("painters", "rated") else {}
+        rows.append((_group(layout, body), TableRow(label, cells, published=True, about=about)))
+    return rows
+
+
+def _label(layout: Layout, row: Row) -> str:
+    """Return the layout's label of the row; empty if it has none."""
+    words = layout.labels.get(row["metric"], layout.labels.get("*", ""))
+    if not row["judge"] and "{judge}" in words:
+        return str(row["category"])
+    return words.format(judge=row["judge"], category=row["category"])
+
+
+def _group(layout: Layout, body: Sequence[Row]) -> RowGroup | None:
+    for group in layout.groups:
+        if group.published is not None and body[0]["model_group"] == group.published:
+            return group
+        if group.noted is not None and re.search(group.noted, body[0]["note"]):
+            return group
+    return None
+
+
+def _cell(spec: ColumnSpec, body: Sequence[Row], layout: Layout) -> Cell:
+    figure = spec.figure
+    if figure.column is not None:
+        return Cell(body[0][figure.column], published=True)
+    if figure.noted is not None:
+        matches = (re.search(figure.noted, row["note"]) for row in body)
+        side = next((match for match in matches if match), None)
+        return Cell(side[1], published=True) if side else Cell(published=True)
+    if figure.metric is None:
+        return Cell(published=True)
+    wanted = {"category": spec.category, "judge": spec.value.judge}
+    metrics = figure.metric.split("|")
+    hits = [
+        row
+        for row in body
+        if all(row[key] == value for key, value in wanted.items() if value is not None)
+        if metrics == ["*"] or row["metric"] in metrics
+    ]
+    if len(hits) > 1:
+        conditions = {"metric": figure.metric, **wanted}
+        raise DataError(f"{layout.key}: {len(hits)} published figures for one cell: {conditions}")
+    if not hits:
+        return Cell(published=True)
+    shown = str(hits[0]["value"])
+    return Cell(figure.words.get(shown, shown), None if figure.plain else float(shown), published=True)

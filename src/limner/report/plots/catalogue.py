@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.errors import LimnerError, UsageError
 from ...core.plot_data import Plot
 from ...exams import each
-from .data_panels import data
-from .data_set import data_sheet
+from .data_set import data, data_sheet
 from .galleries import drawings, gallery, graph_rows, graphs
 from .maps import by_judge, differences, judges, matrices, raters, scores
 from .multiples import alignment, bands, people, profiles

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,13 +9,11 @@ from ...core.evaluator import REFERENCE
 from ...core.plot_data import plural
 from ...core.protocol import Score
 from ...scoring import Standing, columns
-from ...scoring.compare import Comparison
-from ...scoring.places import lead, ordered, places, printed
-from ...scoring.stats import ALPHA
-from .boards import BoardRows
+from ...scoring.comparable import lead, ordered, places, printed
+from .chunks import no_folders
 from .inventory import DrawingSlot, Inventory
-from .judge_data import JudgeData, JudgeTable
-from .leaderboard import numbers_json
+from .judge_data import JudgeData
+from .leaderboard import JudgeTable, numbers_json
 from .pictures import Pictures
 
 MAX_NAMED = 2
@@ -32,42 +29,33 @@ Words = list[str | int]
 def answer(judges: JudgeData, pictures: Pictures) -> dict[str, Any]:
     """Return an exam's result for the first page, by the first judge whose scores are informative."""
     inventory = judges.inventory
-    if not judges.tables:
+    scores = {table.number: headline([row for row in table.rows if row.n], inventory) for table in judges.tables}
+    table = next((table for table in judges.tables if scores[table.number]), next(iter(judges.tables), None))
+    if table is None:
         return {"way": None, "said": ["Nothing is marked yet."], "sure": [], "rows": [], "controls": []}
-    first: dict[str, Any] | None = None
-    for table in judges.tables:
-        body, informative = _answer(table, inventory)
-        if informative or first is None:
-            body |= {"drawn": _drawn(table, body["rows"], judges, pictures), **_strips(table, judges, pictures)}
-        if informative:
-            return body
-        first = first or body
-    return first or {}
+    body = _answer(table, scores[table.number], inventory)
+    return body | {"drawn": _drawn(table, body["rows"], judges, pictures), **_strips(table, judges, pictures)}
 
 
-def _answer(table: JudgeTable, inventory: Inventory) -> tuple[dict[str, Any], bool]:
-    board, scores = table.boards[0], columns(inventory.protocol)
-    rows = [row for row in board.rows if row.n]
-    score = headline(rows, inventory)
-    evaluator = table.evaluator
-    head: dict[str, Any] = {"way": table.number, "judge": table.name, "examined": evaluator.examined}
-    head |= {"certificate": table.certificate, **evaluator.warnings_json}
-    head |= {"score": score.name if score else None, "questions": len(board.rows[0].compared.questions)}
+def _answer(table: JudgeTable, score: Score | None, inventory: Inventory) -> dict[str, Any]:
+    rows = [row for row in table.rows if row.n]
+    head: dict[str, Any] = {"way": table.number, "judge": table.name, "examined": table.evaluator.examined}
+    head |= {"certificate": table.certificate, **table.evaluator.warnings_json}
+    head |= {"score": score.name if score else None, "questions": len(table.rows[0].compared.questions)}
     if score is None:
-        return head | {"said": _no_headline(rows, inventory), "sure": [], "rows": [], "controls": []}, False
-    order = [rows[n] for n in ordered(rows, scores, score)]
-    scored = [row for row in order if row.numbers.value(score.name) is not None]
-    number = _numbers(inventory)
+        return head | {"said": _no_headline(rows, inventory), "sure": [], "rows": [], "controls": []}
+    scored = [rows[n] for n in ordered(rows, columns(inventory.protocol), score)]
+    scored = [row for row in scored if row.numbers.value(score.name) is not None]
+    number = {row.name: inventory.places[row.painter, row.strategy] for row in scored}
     rivals = [row for row in scored if not row.control]
-    result, certainty = _rivals(rivals, score, board, number) if rivals else _controls(scored, score, number)
-    placed = dict(zip((row.name for row in scored), places(scored, score), strict=True))
+    result, sure = _rivals(rivals, score, table, number) if rivals else _controls(scored, score, number)
     listed = [
-        {"p": number(row), "place": placed[row.name], "numbers": numbers_json(row.numbers), "cost": row.costs.drawing}
-        for row in scored[:MAX_LISTED]
+        {"p": number[row.name], "place": place, "numbers": numbers_json(row.numbers), "cost": row.costs.drawing}
+        for row, place in zip(scored, places(scored, score), strict=True)
     ]
     controls = sorted((row for row in scored if row.control), key=lambda row: -(row.numbers.value(score.name) or 0.0))
-    ends = [[number(row), row.numbers.value(score.name)] for row in (*controls[:1], *controls[1:][-1:])]
-    return head | {"said": result, "sure": certainty, "rows": listed, "controls": ends}, True
+    ends = [[number[row.name], row.numbers.value(score.name)] for row in (*controls[:1], *controls[1:][-1:])]
+    return head | {"said": result, "sure": sure, "rows": listed[:MAX_LISTED], "controls": ends}
 
 
 def headline(rows: Sequence[Standing], inventory: Inventory) -> Score | None:
@@ -98,64 +86,31 @@ def _no_headline(rows: Sequence[Standing], inventory: Inventory) -> Words:
     return [f"No result yet: by {_plain(score)}, no painter is above the controls (", *names, ")."]
 
 
-def _rivals(rivals: Sequence[Standing], score: Score, board: BoardRows, number: Any) -> tuple[Words, Words]:
-    best = [row for row in rivals if printed(row, score) == printed(rivals[0], score)]
-    first, value = best[0], _value(best[0], score)
+def _rivals(rivals: Sequence[Standing], score: Score, table: JudgeTable, number: dict[str, int]) -> tuple[Words, Words]:
+    best = [number[row.name] for row in rivals if printed(row, score) == printed(rivals[0], score)]
+    value, comparison = _value(rivals[0], score), table.boards[0].comparison
     if len(rivals) == 1:
-        return [number(first), f" gets {value}."], ["There is no other painter to compare it with."]
-    if len(best) == len(rivals):
-        return ["All ", str(len(rivals)), f" painters get {value}."], ["They share the first place."]
-    if len(best) > 1:
-        return [*_listed([number(row) for row in best]), f" share the first place with {value}."], []
-    result: Words = [number(first), f" is ahead with {value}."]
-    return result, _certainty(first, rivals, score, board.comparison, number)
+        return [*best, f" gets {value}."], ["There is no other painter to compare it with."]
+    known = comparison is not None and comparison.score.name == score.name
+    sure: Words = [f"{no_folders(comparison.answer)}."] if comparison is not None and known else []
+    return [*_listed(best), f" {'is ahead' if len(best) == 1 else 'share the first place'} with {value}."], sure
 
 
-def _certainty(
-    first: Standing, rivals: Sequence[Standing], score: Score, comparison: Comparison | None, number: Any
-) -> Words:
-    if comparison is None or comparison.score.name != score.name:
-        return []
-    pairs = {row.name: comparison.pair(first.name, row.name) for row in rivals if row.name != first.name}
-    winners = {name: pair.winner if pair else None for name, pair in pairs.items()}
-    close = [row for row in rivals if row.name in pairs and winners[row.name] is None]
-    # A painter that leads on all its questions may still lose on the questions that both have.
-    better = [row for row in rivals if row.name in pairs and winners[row.name] == row.name]
-    common = comparison.compared.on == "common"
-    on = f"on the same {comparison.questions} questions" if common else "on the questions both have"
-    if not close and not better:
-        rest = "the other painter" if len(pairs) == 1 else f"each of the {len(pairs)} others"
-        return [f"It differs significantly from {rest} {on} (p\xa0<\xa0{ALPHA:g}, corrected for all pairs)."]
-    words: Words = []
-    if better:
-        words += [*_listed([number(row) for row in better]), f" {'is' if len(better) == 1 else 'are'} better {on}."]
-    if not close:
-        return words
-    words += [" ", number(first)] if better else ["It"]
-    words += [" does not differ significantly from ", *_listed([number(row) for row in close], "or"), f" {on}."]
-    nearest = pairs[close[0].name]
-    if nearest is not None and nearest.needed.value is not None:
-        words.append(f" About {nearest.needed.value:,.0f} questions would separate it from the second.")
-    return words
-
-
-def _controls(scored: Sequence[Standing], score: Score, number: Any) -> tuple[Words, Words]:
+def _controls(scored: Sequence[Standing], score: Score, number: dict[str, int]) -> tuple[Words, Words]:
     first, last = scored[0], scored[-1]
-    result: Words = [number(first), f" gets {_value(first, score)}"]
+    result: Words = [number[first.name], f" gets {_value(first, score)}"]
     if first is not last:
-        result += [", ", number(last), f" {_value(last, score)}"]
+        result += [", ", number[last.name], f" {_value(last, score)}"]
     return [*result, "."], ["All painters are controls, whose correct result is known: this examines the judge."]
 
 
-def _listed(names: Sequence[str | int], word: str = "and") -> Words:
-    if len(names) > MAX_NAMED + 1:
-        return [names[0], ", ", names[1], f" {word} {len(names) - MAX_NAMED} others"]
-    if len(names) == 1:
-        return [names[0]]
-    words: Words = []
-    for n, name in enumerate(names):
-        words += [name, f" {word} " if n == len(names) - 2 else ", " if n < len(names) - 1 else ""]
-    return words
+def _listed(names: Sequence[str | int]) -> Words:
+    """Return names with commas and "and"; many are only counted."""
+    shown: Words = [*names]
+    if len(shown) > MAX_NAMED + 1:
+        shown = [*shown[:MAX_NAMED], f"{len(shown) - MAX_NAMED} others"]
+    words: Words = [word for name in shown[:-1] for word in (name, ", ")]
+    return [*words[:-1], " and ", shown[-1]] if words else shown
 
 
 def _value(row: Standing, score: Score) -> str:
@@ -170,10 +125,6 @@ def _plain(score: Score) -> str:
     return score.name.replace("_", " ")
 
 
-def _numbers(inventory: Inventory) -> Any:
-    return lambda row: inventory.places[row.painter, row.strategy]
-
-
 def _drawn(
     table: JudgeTable, rows: Sequence[dict[str, Any]], judges: JudgeData, pictures: Pictures
 ) -> dict[str, Any] | None:
@@ -183,24 +134,19 @@ def _drawn(
     painters = painters[:MAX_LISTED]
     drawn: dict[int, dict[int, DrawingSlot]] = {}
     for slot in inventory.slots.values():
-        if slot.painter in painters and slot.image and not math.isnan(met[slot.number]):
+        if slot.painter in painters and slot.image and slot.number in met:
             drawn.setdefault(slot.question, {}).setdefault(slot.painter, slot)
     most = max(map(len, drawn.values()), default=0)
-    whole = {q: slots for q, slots in drawn.items() if len(slots) == most}
-    if not whole:
+    if not most:
         return None
 
     def spread(question: int) -> float:
-        values = [met[slot.number] for slot in whole[question].values()]
+        values = [met[slot.number] for slot in drawn[question].values()]
         return max(values) - min(values)
 
-    question = max(whole, key=lambda q: (spread(q), -q))
-    asked = inventory.questions[question]
-    drawings = [
-        _tile(whole[question][p], met[whole[question][p].number], inventory, pictures)
-        for p in painters
-        if p in whole[question]
-    ]
+    question = max((n for n, slots in drawn.items() if len(slots) == most), key=lambda n: (spread(n), -n))
+    asked, slots = inventory.questions[question], drawn[question]
+    drawings = [judges.tile(table, slots[p], pictures) for p in painters if p in slots]
     reference = pictures.small(asked.reference.sha256) if asked.reference else None
     return {"id": asked.id, "key": inventory.keys[question], "reference": reference, "drawings": drawings}
 
@@ -211,7 +157,7 @@ def _strips(table: JudgeTable, judges: JudgeData, pictures: Pictures) -> dict[st
     slots = [
         slot
         for slot in inventory.slots.values()
-        if slot.image and not inventory.painters[slot.painter].control and not math.isnan(met[slot.number])
+        if slot.image and not inventory.painters[slot.painter].control and slot.number in met
     ]
 
     def strip(best: bool) -> list[dict[str, Any]]:
@@ -220,11 +166,6 @@ def _strips(table: JudgeTable, judges: JudgeData, pictures: Pictures) -> dict[st
         for slot in order:
             if len(chosen) < STRIP and all(slot.question != one.question and slot.image != one.image for one in chosen):
                 chosen.append(slot)
-        return [_tile(slot, met[slot.number], inventory, pictures) for slot in chosen]
+        return [judges.tile(table, slot, pictures) for slot in chosen]
 
     return {"best": strip(True), "worst": strip(False)} if len(slots) >= 2 * STRIP else {"best": [], "worst": []}
-
-
-def _tile(slot: DrawingSlot, met: float, inventory: Inventory, pictures: Pictures) -> dict[str, Any]:
-    body = {"p": slot.painter, "d": slot.short, "image": pictures.small(slot.image), "met": round(met, 4)}
-    return body | {"id": inventory.questions[slot.question].id, "key": inventory.keys[slot.question]}

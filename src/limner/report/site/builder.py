@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import sqlalchemy as sa
 
 from ...core.errors import StoreError, UsageError
 from ...core.evaluator import Evaluator, EvaluatorFilter, label_evaluators
-from ...core.images import BadImage, inspect
 from ...core.protocol import parse_reading
 from ...evidence.probe import split_options
 from ...scoring import evaluators_of
@@ -31,11 +29,11 @@ from .chunks import Chunks, make_key
 from .exam_data import ExamData
 from .inventory import Inventory, Terms
 from .pages import PAGES, Provenance, exam_page, index_page, store_name
-from .pictures import SIDE, SMALL, Pictures, PictureSpec
+from .pictures import Pictures, PictureSpec
 from .single_page import certificate_page
 
 MARKER = ".limner-site.json"
-"""The file that marks a folder as a Limner site, which may be overwritten, and records how its pictures were made."""
+"""The file that marks a folder as a Limner site, which may be overwritten."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,6 @@ def build(
     on: str = "common",
     reading: str = "careful",
     images: bool = True,
-    max_side: int | None = None,
     workers: int | None = None,
     watch: Callable[[str], None] = lambda _: None,
 ) -> Site:
@@ -89,7 +86,6 @@ def build(
         on: The questions on which painters are compared at first; the pages can show both.
         reading: How stored replies are read.
         images: Whether to include full-size pictures, or only small ones.
-        max_side: The longest side of full-size pictures; larger ones are scaled down.
         workers: The number of processes that make pictures; by default one per processor, up to 8.
         watch: Called with a line of text about each stage.
 
@@ -104,28 +100,23 @@ def build(
         inventories = [Inventory(opened, name, terms) for name in _names(opened, exams)]
         check_without(without, {name for each in inventories for name in each.called})
         chosen = _evaluators(opened, inventories, which)
-        _prepare(folder, {"small": f"{SIDE} {SMALL}", "images": images, "max_side": max_side})
-        spec = PictureSpec(opened.blobs.root, folder / "thumbs", folder / "images" if images else None, max_side)
-        pictures = Pictures(spec, workers)
-        try:
+        _prepare(folder, images)
+        spec = PictureSpec(opened.blobs.root, folder / "thumbs", folder / "images" if images else None)
+        slugs = _slugs([inventory.name for inventory in inventories])
+        made = []
+        with closing(Pictures(spec, workers)) as pictures:
             pictures.make(image for inventory in inventories for image in inventory.images())
-            slugs = _slugs([inventory.name for inventory in inventories])
-            made = []
             for inventory in inventories:
                 watch(f"scores of {inventory.name}")
-                new = folder / "exams" / slugs[inventory.name] / ".data"
-                shutil.rmtree(new, ignore_errors=True)
-                made.append(ExamData(inventory, new))
+                made.append(ExamData(inventory, folder / "exams" / slugs[inventory.name], pictures))
                 made[-1].judge(chosen[inventory.name])
             pictures.finish(lambda count: watch(f"{count} pictures"))
-        finally:
-            pictures.close()
         watch("pages")
-        feet = [exam.write(pictures) for exam in made]
-        write_boxes(opened, _wanted(made), {image for each in inventories for image in each.references})
-        _write(folder, made, feet, slugs, store_name(opened))
+        feet = [exam.write() for exam in made]
+        write_boxes(opened, _wanted(made))
+        _write(folder, made, feet, store_name(opened))
         for exam in made:
-            _write_certificates(folder / "exams" / slugs[exam.inventory.name], exam, opened)
+            _write_certificates(exam, opened)
     drawings = sum(len(inventory.slots) for inventory in inventories)
     seconds = time.perf_counter() - clock
     broken = tuple(error for exam in made for error in exam.broken)
@@ -161,33 +152,16 @@ def _slugs(names: Sequence[str]) -> dict[str, str]:
     return slugs
 
 
-def _prepare(folder: Path, how: Mapping[str, Any]) -> None:
-    """Mark the folder as a site, and remove pictures that were made with other settings."""
-    marker = folder / MARKER
-    try:
-        before = json.loads(marker.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+def _prepare(folder: Path, images: bool) -> None:
+    """Mark the folder as a site, and renew its scripts and styles."""
+    if not (folder / MARKER).is_file():
         if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-            raise UsageError(f"-o {folder}: contains files that are not a Limner site; name a new folder") from None
-        before = {}
-    folder.mkdir(parents=True, exist_ok=True)
-    if before and before.get("small") != how["small"]:
-        shutil.rmtree(folder / "thumbs", ignore_errors=True)
-    if before and any(before.get(name) != how[name] for name in ("images", "max_side")):
-        shutil.rmtree(folder / "images", ignore_errors=True)
-    marker.write_text(json.dumps(how) + "\n", encoding="utf-8")
-    static = folder / "static"
-    shutil.rmtree(static, ignore_errors=True)
-    _copy(files(__package__) / "static", static)
-
-
-def _copy(source: Any, target: Path) -> None:
-    target.mkdir(parents=True)
-    for item in source.iterdir():
-        if item.is_dir():
-            _copy(item, target / item.name)
-        else:
-            (target / item.name).write_bytes(item.read_bytes())
+            raise UsageError(f"-o {folder}: contains files that are not a Limner site; name a new folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / MARKER).touch()
+    for old in (folder / "static", *([] if images else [folder / "images"])):
+        shutil.rmtree(old, ignore_errors=True)
+    shutil.copytree(Path(__file__).parent / "static", folder / "static")
 
 
 def _wanted(made: Sequence[ExamData]) -> dict[str, list[tuple[Chunks, str]]]:
@@ -199,45 +173,41 @@ def _wanted(made: Sequence[ExamData]) -> dict[str, list[tuple[Chunks, str]]]:
     return wanted
 
 
-def _write(
-    folder: Path, made: Sequence[ExamData], feet: Sequence[Provenance], slugs: Mapping[str, str], store: str
-) -> None:
+def _write(folder: Path, made: Sequence[ExamData], feet: Sequence[Provenance], store: str) -> None:
     """Replace the old data with the new, and write the pages."""
     built = time.time()
-    others = list(slugs.items())
+    others = [(exam.inventory.name, exam.home.name) for exam in made]
     for exam, foot in zip(made, feet, strict=True):
-        home = folder / "exams" / slugs[exam.inventory.name]
         exam.chunks.flush()
-        shutil.rmtree(home / "data", ignore_errors=True)
-        (home / ".data").rename(home / "data")
+        shutil.rmtree(exam.home / "data", ignore_errors=True)
+        exam.chunks.folder.rename(exam.home / "data")
         for page, (file, _) in PAGES.items():
-            (home / file).write_text(exam_page(page, foot, others, built, store), encoding="utf-8")
-    for old in (folder / "exams").iterdir():
-        if old.name not in slugs.values():
-            shutil.rmtree(old)
+            (exam.home / file).write_text(exam_page(page, foot, others, built, store), encoding="utf-8")
+    for old in {*(folder / "exams").iterdir()} - {exam.home for exam in made}:
+        shutil.rmtree(old)
     index = Chunks(folder / "data")
     shutil.rmtree(index.folder, ignore_errors=True)
-    index.add("site", {"exams": [_summary(exam, slugs[exam.inventory.name]) for exam in made]})
+    index.add("site", {"exams": [_summary(exam) for exam in made]})
     index.flush()
     (folder / "index.html").write_text(index_page(feet, built, store), encoding="utf-8")
 
 
-def _write_certificates(home: Path, exam: ExamData, store: Store) -> None:
+def _write_certificates(exam: ExamData, store: Store) -> None:
     """Write the judges' certificates, in place of those of an earlier build."""
-    for old in home.glob("certificate-*.html"):
+    for old in exam.home.glob("certificate-*.html"):
         old.unlink()
     newest = newest_certificates(store, exam.inventory.name)
     for table in exam.judges.tables:
         if table.certificate is not None:
             page = certificate_page(newest[table.evaluator.id], store.blobs)
-            (home / table.certificate).write_text(page, encoding="utf-8")
+            (exam.home / table.certificate).write_text(page, encoding="utf-8")
 
 
-def _summary(exam: ExamData, slug: str) -> dict[str, Any]:
+def _summary(exam: ExamData) -> dict[str, Any]:
     """Return the data about an exam on the first page."""
     body = exam.body
     names = ("name", "kind", "title", "reading", "on", "counts", "scores")
-    summary: dict[str, Any] = {name: body[name] for name in names} | {"slug": slug}
+    summary: dict[str, Any] = {name: body[name] for name in names} | {"slug": exam.home.name}
     shown = ("key", "row", "name", "strategy", "control")
     summary["painters"] = [{name: painter[name] for name in shown} for painter in body["painters"]]
     summary["judges"] = [{"name": way["name"], "examined": way["examined"]} for way in body["ways"]]
@@ -250,16 +220,10 @@ Wanted = Mapping[str, Sequence[tuple[Chunks, str]]]
 """Image -> the questions on whose pages it is shown, each with the writer of its data."""
 
 
-def write_boxes(store: Store, wanted: Wanted, unsized: Container[str] = ()) -> int:
+def write_boxes(store: Store, wanted: Wanted) -> int:
     """Write the boxes of all pictures that have some, and return the number of these pictures.
 
     Boxes are in separate files, which the page loads on demand; the question's file has only their number.
-
-    Args:
-        store: The store with the measurements.
-        wanted: The pictures.
-        unsized: The references, whose sizes are written too, since no drawing records them. Boxes are in the original
-            pixels of a picture, which the site may show scaled down.
     """
     seen = set()
     for image, sort, backend, boxes in _measured_boxes(store):
@@ -267,21 +231,11 @@ def write_boxes(store: Store, wanted: Wanted, unsized: Container[str] = ()) -> i
             continue
         seen.add((image, sort))
         body = {"image": image, "sort": sort, "backend": backend[:200], "boxes": boxes[:MAX_BOXES], "count": len(boxes)}
-        about: dict[str, Any] = {"image": image, "sort": sort, "count": len(boxes)}
-        if image in unsized and (size := _size(store, image)):
-            about["size"] = size
+        about = {"image": image, "sort": sort, "count": len(boxes)}
         for chunks, question_key in wanted[image]:
             chunks.add(f"boxes/{question_key}", body)
             chunks.add(f"q/{question_key}", {"boxes": about})
     return len({image for image, _ in seen})
-
-
-def _size(store: Store, image: str) -> list[int] | None:
-    try:
-        info = inspect(store.blobs.get(image))
-    except (BadImage, StoreError, OSError):
-        return None  # An unreadable image is not shown either.
-    return [info.width, info.height]
 
 
 def _measured_boxes(store: Store) -> Iterator[tuple[str, str, str, list[Any]]]:

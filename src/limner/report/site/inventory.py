@@ -194,11 +194,6 @@ class Inventory:
             for number in range(start, min(start + step, len(mine))):
                 yield self.keys[number], self.questions[number], drawings.get(number, [])
 
-    @property
-    def references(self) -> set[str]:
-        """The stored reference images and input pictures."""
-        return {picture.sha256 for q in self.questions for picture in q.pictures if picture.sha256}
-
     def shown(self) -> set[tuple[str, int]]:
         """Return every image of a drawing or question, with the number of the question on whose page it is shown."""
         images = {(slot.image, slot.question) for slot in self.slots.values()}

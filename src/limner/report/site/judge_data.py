@@ -3,127 +3,68 @@
 from __future__ import annotations
 
 import heapq
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 from zlib import crc32
 
-from ...calls import digest
 from ...core.evaluator import Evaluator
 from ...core.marks import Criterion, Mark
-from ...scoring import Entry, EvaluatorFilter, Group, Standing, comparable, load_groups
-from ...scoring.deviations import deviations
+from ...scoring import Entry, EvaluatorFilter, Group, load_groups
 from ...scoring.entries import with_texts
 from ...scoring.groups import with_warnings
-from ...scoring.standings import marking_cost
-from ..paper import known as layouts
-from .boards import BoardRows, RowKey, boards, compute_board
+from ...scoring.numbers import shares
 from .chunks import Chunks, no_folders
 from .inventory import DrawingSlot, Inventory
-from .pair_data import PairData
+from .leaderboard import JudgeTable, boards
+from .pictures import Pictures
 
 MAX_REASON = 4000
 """The most characters shown of a reason or an error."""
-UNDECIDED = 255
-"""The byte for an undecided mark in `JudgeData.vectors`."""
 BATCH_DRAWINGS = 500
 """The approximate number of drawings whose reasons are in memory at a time."""
 
 
-@dataclass
-class JudgeTable:
-    """An evaluator's table, with the number of its markings and their times.
-
-    Attributes:
-        id: The digest of the setup.
-        boards: The board of all painters, then one without painters that reduce the common questions too much.
-        cost: Dollars for marking one drawing; None if unknown.
-        differs: Painter and strategy -> differences from the paper's settings.
-        certificate: The file with its certificate, next to the exam's pages; None if it was not examined.
-        first: The time of the first marking.
-        last: The time of the last marking.
-    """
-
-    number: int
-    evaluator: Evaluator
-    id: str
-    boards: Sequence[BoardRows] = ()
-    cost: float | None = None
-    differs: dict[RowKey, list[str]] = field(default_factory=dict)
-    markings: int = 0
-    first: float | None = None
-    last: float | None = None
-    certificate: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The evaluator's label for public pages."""
-        return no_folders(self.evaluator.name)
-
-    @property
-    def rows(self) -> list[Standing]:
-        """The rows of all painters, the best first."""
-        return self.boards[0].rows
-
-    def count(self, time: float) -> None:
-        """Count a marking that was made at this time."""
-        self.markings += 1
-        self.first = time if self.first is None else min(self.first, time)
-        self.last = time if self.last is None else max(self.last, time)
-
-
 class JudgeData:
-    """The judges' marks and numbers, gathered so that only one judge's marks are in memory at a time.
+    """The judges' marks and numbers.
 
     Reasons are read only in batches, when the pages of questions are written.
 
     Attributes:
         tables: One table for each evaluator.
-        met: For each table and drawing, the share of decided criteria that are met; NaN if none is decided.
-        decided: For each table and drawing, the number of decided criteria, summed over repeats.
-        vectors: For each drawing, its markings, each as table, repeat and one byte per criterion.
+        met: For each table, drawing -> the share of decided criteria that are met; absent if none is decided.
         failures: Drawings that could not be marked, each as table, slot, kind and detail.
-        pairs: All pairs of painters, seeds and judges, for the comparison page.
     """
 
     def __init__(self, inventory: Inventory, chunks: Chunks) -> None:
         self.inventory, self.chunks = inventory, chunks
         self.tables: list[JudgeTable] = []
-        self.met: list[array[float]] = []
-        self.decided: list[array[int]] = []
-        self.vectors: dict[int, list[tuple[int, int, bytes]]] = {}
+        self.met: list[dict[int, float]] = []
         self.failures: list[tuple[int, DrawingSlot, str, str]] = []
         self.faults = Faults()
-        self.pairs = PairData(inventory, chunks)
         self._versions: set[str] = set()
 
     def add(self, evaluator: Evaluator) -> None:
         """Add one evaluator's marks."""
-        inventory, terms = self.inventory, self.inventory.terms
         groups = self._groups(evaluator)
         if not groups:
             return
-        evaluator = groups[0].evaluator
-        table = JudgeTable(len(self.tables), evaluator, digest(evaluator.setup))
-        table.certificate = f"certificate-{table.id[:12]}.html" if evaluator.examined else None
+        table = JudgeTable(len(self.tables), groups[0].evaluator, groups, boards(self.inventory, groups))
         self.tables.append(table)
-        self.met.append(array("d", [float("nan")]) * len(inventory.slots))
-        self.decided.append(array("L", [0]) * len(inventory.slots))
-        table.boards = boards(inventory, groups)
-        table.cost = marking_cost(entry for group in groups for entry in group.entries)
-        own = table.rows[0].compared
-        side = own if own.on == "common" else comparable(groups, inventory.protocol, "common")
-        comparison = table.boards[0].comparison if side is own else None
-        self.pairs.add(table.number, side, groups, comparison)
-        paper_questions = questions_of(inventory.kind.name)
-        for group in groups:
-            table.differs[group.painter, group.strategy] = deviations(
-                inventory.kind, group, terms.reading, paper_questions
-            )
-        table.boards = [compute_board(board) for board in table.boards]
+        met: dict[int, list[float]] = {}
         for slot, entry in self._by_question(groups):
             self._entry(table, slot, entry)
+            if entry.scored:
+                met.setdefault(slot.number, []).extend(shares(entry, self.inventory.protocol).values())
+        self.met.append({drawing: fmean(each) for drawing, each in met.items() if each})
+
+    def tile(self, table: JudgeTable, slot: DrawingSlot, pictures: Pictures) -> dict[str, Any]:
+        """Return a drawing for a list of pictures, with the share of its criteria that are met."""
+        met, inventory = self.met[table.number].get(slot.number), self.inventory
+        body = {"p": slot.painter, "d": slot.short, "image": pictures.small(slot.image)}
+        body["met"] = None if met is None else round(met, 4)
+        return body | {"id": inventory.questions[slot.question].id, "key": inventory.keys[slot.question]}
 
     def _groups(self, evaluator: Evaluator) -> list[Group]:
         inventory, terms = self.inventory, self.inventory.terms
@@ -161,7 +102,7 @@ class JudgeData:
         criteria = self.inventory.criteria(entry.question)
         marking = entry.marking
         if marking is not None:
-            table.count(marking.created)
+            table.times.append(marking.created)
         if entry.drawing.status != "done" or (marking is None and not entry.scored):
             return  # Failed drawings are listed elsewhere; a drawing that is not marked yet has no marks to show.
         body: dict[str, Any] = {"d": slot.short, "way": table.number, "status": entry.status}
@@ -176,7 +117,6 @@ class JudgeData:
             body["marks"] = _marks(entry, criteria)
             evidence = {name: finding for name, finding in entry.evidence.items() if isinstance(finding, Mapping)}
             body["evidence"] = {name: _short(finding) for name, finding in evidence.items()}
-            self._count(table, slot, entry, criteria)
             self.faults.add(table.number, slot, entry, criteria)
         if entry.question.hash != self.inventory.questions[slot.question].hash:
             body["version"] = self._version(slot, entry, criteria)
@@ -190,29 +130,6 @@ class JudgeData:
             body = {"hash": hash[:12], "prompt": entry.question.prompt, "criteria": criteria_json(criteria)}
             self.chunks.add(f"q/{self.inventory.keys[slot.question]}", {"version": body})
         return hash[:12]
-
-    def _count(self, table: JudgeTable, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> None:
-        values = {mark.criterion: mark.value for mark in entry.marks}
-        marked = [c.share(value) for c in criteria if (value := values.get(c.id)) is not None]
-        share = sum(marked) / len(marked) if marked else float("nan")
-        met, decided = self.met[table.number], self.decided[table.number]
-        before, now = decided[slot.number], len(marked)
-        if marked and before:  # Average over repeats, weighted by decided criteria.
-            share = (met[slot.number] * before + share * now) / (before + now)
-        if marked:
-            met[slot.number], decided[slot.number] = share, before + now
-        bytes_ = bytes(UNDECIDED if values.get(c.id) is None else min(values[c.id] or 0, 254) for c in criteria)
-        repeat = entry.marking.repeat if entry.marking else 0
-        self.vectors.setdefault(slot.number, []).append((table.number, repeat, bytes_))
-
-
-def questions_of(kind: str) -> int | None:
-    """Return the number of questions behind the paper's figures, if a table layout states it.
-
-    >>> questions_of("genexam")
-    1000
-    """
-    return next((layout.paper.questions for layout in layouts().values() if layout.exam == kind), None)
 
 
 def criteria_json(criteria: Sequence[Criterion]) -> list[dict[str, Any]]:

@@ -1,21 +1,164 @@
-"""Standings as JSON for the leaderboard, and the papers' figures that can be shown with them."""
+"""The numbers of a leaderboard: its boards, their rows as JSON, and the papers' figures to show with them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from ...calls import digest
+from ...core.evaluator import Evaluator
 from ...core.protocol import Score
 from ...exams.paper import BOARD, printed_scores, rules
-from ...scoring import Numbers, Standing, columns
-from ...scoring.places import Contender, NumbersOf, ordered, places, settled
-from ...scoring.places import lead as leading
-from ...scoring.stats import MIN_CLUSTERS, Interval
-from .boards import BoardRows
+from ...scoring import ON, Comparable, Group, Numbers, Standing, columns, comparable, standings
+from ...scoring.comparable import Contender, NumbersOf, ordered, places, settled
+from ...scoring.comparable import lead as leading
+from ...scoring.compare import Comparison
+from ...scoring.compare.pairs import painters_of
+from ...scoring.deviations import deviations
+from ...scoring.standings import fewer_standings, marking_cost
+from ...scoring.stats import MIN_CLUSTERS, Interval, rank_intervals
+from ..paper import known as layouts
 from .chunks import no_folders, without_folders
 from .inventory import Inventory
-from .judge_data import JudgeTable
+
+MAX_TESTS = 200_000
+"""The most pairs times questions for which pairs are tested; each takes about 50 µs."""
+RowKey = tuple[str, str]
+"""Painter and strategy."""
+
+
+@dataclass
+class BoardRows:
+    """The rows of a leaderboard: painters under one evaluator.
+
+    Attributes:
+        rows: The painters' standings, the best first and controls last.
+        notes: Notes on the comparison, for each choice of questions.
+        ranks: Score -> row -> best and worst rank in resamples of the common questions.
+        comparison: The comparison by the leading score; None if there are too few or too many painters.
+        left_out: The names of the rows left out.
+    """
+
+    rows: list[Standing] = field(default_factory=list)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    ranks: dict[str, dict[RowKey, tuple[int, int]]] = field(default_factory=dict)
+    comparison: Comparison | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def ties(self) -> list[tuple[str, ...]]:
+        """Runs of consecutive rows without a significant difference between any two."""
+        rivals = [row.name for row in self.rows if not row.control]
+        return [] if self.comparison is None else self.comparison.ties(rivals)
+
+
+def boards(inventory: Inventory, groups: Sequence[Group]) -> list[BoardRows]:
+    """Return the board of all painters; then, if some painters cut the common questions, the board without those.
+
+    The second board has no categories: only what depends on the common questions is computed again.
+    """
+    terms, protocol = inventory.terms, inventory.protocol
+    whole = standings(inventory.name, groups, protocol, terms.reading, list(inventory.tags), terms.on)
+    first = _board(inventory, groups, whole, ())
+    cut = whole[0].compared.cut
+    kept = [group for group in groups if cut is not None and group.name not in cut.painters]
+    if cut is None or not any(group.scored and not group.control for group in kept):
+        return [first]
+    rows = fewer_standings(whole, comparable(kept, protocol, terms.on))
+    return [first, _board(inventory, kept, rows, tuple(cut.painters))]
+
+
+def _board(inventory: Inventory, groups: Sequence[Group], rows: list[Standing], left_out: tuple[str, ...]) -> BoardRows:
+    own = rows[0].compared
+    sides = {on: own if on == own.on else comparable(groups, inventory.protocol, on) for on in ON}
+    notes: dict[str, list[str]] = {on: side.notes for on, side in sides.items()}
+    return BoardRows(rows, notes, _ranks(sides["common"]), _compare(rows, inventory), left_out)
+
+
+def _compare(rows: Sequence[Standing], inventory: Inventory) -> Comparison | None:
+    score = leading(rows, columns(inventory.protocol))
+    rivals = sum(not group.control for group in rows[0].compared.groups)
+    names = {each.name for each in inventory.protocol.scored}
+    if score is None or rivals < 2 or score.name not in names or not testable(rows[0].compared):
+        return None
+    return painters_of(rows, score)
+
+
+def testable(side: Comparable) -> bool:
+    """Return whether there are few enough pairs of painters, times their questions, to test all of them."""
+    return len(side.groups) * (len(side.groups) - 1) // 2 * len(side.questions) <= MAX_TESTS
+
+
+def _ranks(compared: Comparable) -> dict[str, dict[RowKey, tuple[int, int]]]:
+    """Return score -> row -> best and worst rank on the common questions; controls are not ranked."""
+    rivals = {group.name: (n, group) for n, group in enumerate(compared.groups) if not group.control}
+    if len(rivals) < 2 or len(compared.questions) < MIN_CLUSTERS:
+        return {}
+    ranks = {}
+    for score in compared.protocol.scored:
+        drawn = {name: compared.drawn[n].get(score.name) for name, (n, _) in rivals.items()}
+        scored = {name: values for name, values in drawn.items() if values is not None and not np.isnan(values).all()}
+        if len(scored) == len(rivals):
+            intervals = [(rivals[name][1], rank) for name, rank in rank_intervals(scored).items()]
+            ranks[score.name] = {(group.painter, group.strategy): (rank.low, rank.high) for group, rank in intervals}
+    return ranks
+
+
+@dataclass
+class JudgeTable:
+    """An evaluator's table.
+
+    Attributes:
+        groups: The painters' marked drawings, without the reasons for marks.
+        boards: The board of all painters, then one without painters that reduce the common questions too much.
+        times: The times of its markings.
+    """
+
+    number: int
+    evaluator: Evaluator
+    groups: Sequence[Group] = ()
+    boards: Sequence[BoardRows] = ()
+    times: list[float] = field(default_factory=list)
+
+    @cached_property
+    def id(self) -> str:
+        """The digest of the setup."""
+        return digest(self.evaluator.setup)
+
+    @property
+    def name(self) -> str:
+        """The evaluator's label for public pages."""
+        return no_folders(self.evaluator.name)
+
+    @property
+    def certificate(self) -> str | None:
+        """The file with its certificate, next to the exam's pages; None if it was not examined."""
+        return f"certificate-{self.id[:12]}.html" if self.evaluator.examined else None
+
+    @property
+    def rows(self) -> list[Standing]:
+        """The rows of all painters, the best first."""
+        return self.boards[0].rows
+
+    @cached_property
+    def side(self) -> Comparable:
+        """The painters on their common questions."""
+        own = self.rows[0].compared
+        return own if own.on == "common" else comparable(self.groups, own.protocol)
+
+
+def questions_of(kind: str) -> int | None:
+    """Return the number of questions behind the paper's figures, if a table layout states it.
+
+    >>> questions_of("genexam")
+    1000
+    """
+    return next((layout.paper.questions for layout in layouts().values() if layout.exam == kind), None)
 
 
 def table_json(table: JudgeTable, inventory: Inventory) -> dict[str, Any]:
@@ -31,9 +174,9 @@ def table_json(table: JudgeTable, inventory: Inventory) -> dict[str, Any]:
         "examined": evaluator.examined,
         "certificate": table.certificate,
         **evaluator.warnings_json,
-        "markings": table.markings,
-        "cost": table.cost,
-        "times": [table.first, table.last],
+        "markings": len(table.times),
+        "cost": marking_cost(entry for group in table.groups for entry in group.entries),
+        "times": [min(table.times, default=None), max(table.times, default=None)],
         **board,
         "without": fewer,
     }
@@ -44,6 +187,8 @@ def board_json(board: BoardRows, table: JudgeTable, inventory: Inventory) -> dic
     numbers = {row.name: inventory.places[row.painter, row.strategy] for row in board.rows}
     scores = columns(inventory.protocol)
     orders = {view: order_json(numbers_of(board.rows, view), scores) for view in VIEWS}
+    paper, reading = questions_of(inventory.kind.name), inventory.terms.reading
+    differs = {(g.painter, g.strategy): deviations(inventory.kind, g, reading, paper) for g in table.groups}
     listed = []
     for at, standing in enumerate(board.rows):
         row = (standing.painter, standing.strategy)
@@ -52,7 +197,7 @@ def board_json(board: BoardRows, table: JudgeTable, inventory: Inventory) -> dic
         for view in VIEWS:
             if body["views"][view] is not None:
                 body["views"][view]["order"] = orders[view][at]
-        listed.append(body | {"differs": without_folders(table.differs[row]), "ranks": ranks})
+        listed.append(body | {"differs": without_folders(differs[row]), "ranks": ranks})
     cut = board.rows[0].compared.cut
     gone = {each.name: n for n, each in enumerate(inventory.painters)}
     return {

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import platform
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import version
+from pathlib import Path
+from string import Template
 
 from ...core.plot_data import plural
 from ...store import Store
 from .chunks import without_folders
 from .inventory import Inventory
-from .judge_data import JudgeTable
+from .leaderboard import JudgeTable
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -55,47 +56,30 @@ class Provenance:
     Attributes:
         tables: The judges' tables.
         failures: Failures of drawing and marking together, by kind.
-        coverage: The lowest and the highest coverage in any table.
+        differences: The number of drawings on which judges or repeats differ.
     """
 
-    exam: str
-    kind: str
-    reading: str
-    questions: int
-    painters: int
-    drawings: int
-    drawn: tuple[float | None, float | None]
-    tables: Sequence[JudgeTable] = ()
-    failures: Mapping[str, int] = field(default_factory=dict)
-    coverage: tuple[float, float] | None = None
-    differences: int = 0
+    inventory: Inventory
+    tables: Sequence[JudgeTable]
+    failures: Mapping[str, int]
+    differences: int
+
+    @property
+    def name(self) -> str:
+        """The exam's name in the store."""
+        return self.inventory.name
+
+    @property
+    def drawings(self) -> int:
+        """The number of finished drawings."""
+        return sum(slot.status == "done" for slot in self.inventory.slots.values())
 
     @property
     def empty(self) -> set[str]:
         """The pages that would show nothing, and are not linked."""
-        rows = {"judges": len(self.tables), "compare": self.painters - 1 if self.tables else 0}
+        rows = {"judges": len(self.tables), "compare": len(self.inventory.painters) - 1 if self.tables else 0}
         rows |= {"differences": self.differences, "failures": sum(self.failures.values())}
         return {page for page, count in rows.items() if count < 1}
-
-
-def provenance(
-    inventory: Inventory, tables: Sequence[JudgeTable], failures: Counter[str], differences: int
-) -> Provenance:
-    """Return the provenance of one exam's pages."""
-    covered = [row.coverage for table in tables for row in table.rows]
-    return Provenance(
-        inventory.name,
-        inventory.kind.name,
-        inventory.terms.reading,
-        len(inventory.questions),
-        len(inventory.painters),
-        sum(slot.status == "done" for slot in inventory.slots.values()),
-        (inventory.first, inventory.last),
-        tables,
-        dict(sorted(failures.items())),
-        (min(covered), max(covered)) if covered else None,
-        differences,
-    )
 
 
 def day(time: float | None) -> str:
@@ -130,7 +114,7 @@ def exam_page(page: str, foot: Provenance, others: Sequence[tuple[str, str]], bu
             here = ' aria-current="page"' if name == page else ""
             links.append(f'<li><a href="{file}"{here}>{shown}</a></li>')
     exams = '<a class="home" href="../../index.html">Limner</a><span class="sep" aria-hidden="true">/</span>'
-    exams += f'<a class="exam" href="index.html"><bdi>{text(foot.exam)}</bdi></a>'
+    exams += f'<a class="exam" href="index.html"><bdi>{text(foot.name)}</bdi></a>'
     switch = ""
     if len(others) > 1:
         items = "".join(
@@ -140,7 +124,7 @@ def exam_page(page: str, foot: Provenance, others: Sequence[tuple[str, str]], bu
     nav = f'<nav aria-label="This exam"><ul>{"".join(links)}</ul></nav>'
     head = f'<div class="crumbs">{exams}{switch}</div>{nav}'
     return _page(
-        f"{title} · {foot.exam}" if title else foot.exam, page, "../../", built, head, _foot([foot], built, store)
+        f"{title} · {foot.name}" if title else foot.name, page, "../../", built, head, _foot([foot], built, store)
     )
 
 
@@ -157,35 +141,19 @@ def _page(title: str, page: str, root: str, built: float, head: str, foot: str) 
     styles = "\n".join(
         f'<link rel="stylesheet" href="{root}static/{name}.css?v={build}">' for name in ("site", *STYLES.get(page, ()))
     )
-    return f"""<!doctype html>
-<html lang="en" data-page="{page}" data-root="{root}" data-built="{build}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>{text(title)}</title>
-<link rel="icon" href="{root}static/icon.svg">
-{styles}
-{tags}
-</head>
-<body>
-<a class="skip" href="#main">Skip to the content</a>
-<header>{head}</header>
-<main id="main" tabindex="-1"><p class="wait" role="status">Loading …</p>
-<noscript><p>These pages need JavaScript, but no network: all their files are in this folder. Without JavaScript, use
-<code>limner scores</code> and <code>limner show</code>.</p></noscript></main>
-<footer>{foot}</footer>
-</body>
-</html>
-"""
+    words = {"page": page, "root": root, "build": build, "policy": POLICY, "title": text(title), "styles": styles}
+    return fill_template("page.html", **words, scripts=tags, head=head, foot=foot)
+
+
+def fill_template(name: str, **words: str) -> str:
+    """Return one of the templates of pages, with words in HTML in place of its names."""
+    return Template((Path(__file__).parent / name).read_text(encoding="utf-8")).substitute(words)
 
 
 def _foot(feet: Sequence[Provenance], built: float, store: str) -> str:
     failed = sum(sum(foot.failures.values()) for foot in feet)
     drawings = sum(foot.drawings for foot in feet)
-    readings = ", ".join(dict.fromkeys(foot.reading for foot in feet)) or "none"
+    readings = ", ".join(dict.fromkeys(foot.inventory.terms.reading for foot in feet)) or "none"
     judges = len({table.id for foot in feet for table in foot.tables})
     parts = [f"Limner {version('limner')}", f"made {day(built)}", plural(drawings, "drawing"), plural(judges, "judge")]
     parts += [f"reading {readings}", f"coverage {_coverage(feet)}", plural(failed, "failure")]
@@ -197,7 +165,7 @@ def _foot(feet: Sequence[Provenance], built: float, store: str) -> str:
 
 
 def _coverage(feet: Sequence[Provenance]) -> str:
-    ends = [end for foot in feet if foot.coverage for end in foot.coverage]
+    ends = [row.coverage for foot in feet for table in foot.tables for row in table.rows]
     if not ends:
         return "none yet"
     least, most = f"{min(ends):.0%}", f"{max(ends):.0%}"
@@ -205,11 +173,13 @@ def _coverage(feet: Sequence[Provenance]) -> str:
 
 
 def _exam_foot(foot: Provenance) -> str:
-    failures = ", ".join(f"{count} {kind}" for kind, count in foot.failures.items()) or "none"
+    inventory = foot.inventory
+    failures = ", ".join(f"{count} {kind}" for kind, count in sorted(foot.failures.items())) or "none"
+    painters, times = plural(len(inventory.painters), "painter"), _days([inventory.first, inventory.last])
     facts = {
-        "Exam": f"{foot.exam} ({foot.kind}), {plural(foot.questions, 'question')}",
-        "Drawings": f"{foot.drawings} by {plural(foot.painters, 'painter')}, {_days(*foot.drawn)}",
-        "Reading": foot.reading,
+        "Exam": f"{foot.name} ({inventory.kind.name}), {plural(len(inventory.questions), 'question')}",
+        "Drawings": f"{foot.drawings} by {painters}, {times}",
+        "Reading": inventory.terms.reading,
         "Coverage": _coverage([foot]),
         "Failures": failures,
     }
@@ -219,7 +189,7 @@ def _exam_foot(foot: Provenance) -> str:
 def _judge_foot(table: JudgeTable) -> str:
     setup = without_folders(table.evaluator.setup)
     facts = {key.title(): setup.get(key) for key in ("variant", "prompts", "templates")} | {"Setup": table.id[:12]}
-    facts["Markings"] = f"{table.markings}, {_days(table.first, table.last)}"
+    facts["Markings"] = f"{len(table.times)}, {_days(table.times)}"
     body = text(json.dumps(setup, indent=1, ensure_ascii=False, sort_keys=True))
     return f"<h3>Judge <bdi>{text(table.name)}</bdi></h3>{_facts(facts)}<pre>{body}</pre>"
 
@@ -229,5 +199,6 @@ def _facts(facts: Mapping[str, object]) -> str:
     return f"<dl>{''.join(items)}</dl>"
 
 
-def _days(first: float | None, last: float | None) -> str:
-    return f"{day(first)} to {day(last)}"
+def _days(times: Sequence[float | None]) -> str:
+    known = [time for time in times if time is not None]
+    return f"{day(min(known, default=None))} to {day(max(known, default=None))}"

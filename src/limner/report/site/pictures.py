@@ -9,13 +9,12 @@ import stat
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from sys import intern
 from typing import Any
 
 from ...core.errors import StoreError
-from ...core.images import WEB_FORMATS, BadImage, decode, inspect, make_thumbnail, reduce_to_side
+from ...core.images import WEB_FORMATS, BadImage, decode, inspect, make_thumbnail
 from ...store import Blobs
 
 SIDE = 320
@@ -35,13 +34,11 @@ class PictureSpec:
     Attributes:
         blobs: The store's images.
         small: The folder of small pictures; `large` is that of full-size ones, or None.
-        max_side: The longest side of full-size pictures; larger ones are scaled down.
     """
 
     blobs: str
     small: Path
     large: Path | None
-    max_side: int | None = None
 
 
 def picture_path(folder: Path, sha256: str, suffix: str) -> Path:
@@ -63,24 +60,19 @@ class Pictures:
         self.bad: dict[str, str] = {}
         self.made = 0
         self._workers = workers or min(8, os.cpu_count() or 1)
-        self._small = _there(spec.small)
-        self._large = _there(spec.large)
+        self._wanted: set[str] = set()
         self._pool: ProcessPoolExecutor | None = None
         self._batches: list[Future[list[tuple[str, str, str]]]] = []
 
     def make(self, images: Iterable[str]) -> None:
         """Start making the missing pictures; call this only once."""
-        wanted, lacking = set(images), []
-        for image in sorted(wanted):
-            if image in self._small and (self.spec.large is None or image in self._large):
-                self.suffixes[image] = self._large.get(image, "")
+        small, large, lacking = _there(self.spec.small), _there(self.spec.large), []
+        self._wanted = set(images)
+        for image in sorted(self._wanted):
+            if image in small and (self.spec.large is None or image in large):
+                self.suffixes[image] = large.get(image, "")
             else:
                 lacking.append(image)
-        # From here on, only those existing pictures matter that are no longer shown.
-        self._small, self._large = (
-            {image: suffix for image, suffix in suffixes.items() if image not in wanted}
-            for suffixes in (self._small, self._large)
-        )
         for folder in filter(None, (self.spec.small, self.spec.large)):
             for start in {image[:2] for image in lacking}:
                 (folder / start).mkdir(parents=True, exist_ok=True)
@@ -108,10 +100,10 @@ class Pictures:
                 watch(self.made)
         finally:
             self.close()
-        for folder, suffixes in ((self.spec.small, self._small), (self.spec.large, self._large)):
-            if folder is not None:
-                for image, suffix in suffixes.items():
-                    picture_path(folder, image, suffix).unlink(missing_ok=True)
+        for folder in filter(None, (self.spec.small, self.spec.large)):
+            for image, suffix in _there(folder).items():
+                if image not in self._wanted:
+                    picture_path(folder, image, suffix).unlink()
 
     def close(self) -> None:
         """Stop the processes."""
@@ -160,31 +152,14 @@ def _make(spec: PictureSpec, images: Sequence[str]) -> list[tuple[str, str, str]
 
 def _one(spec: PictureSpec, blobs: Blobs, image: str) -> str:
     data = blobs.get(image)
-    info = inspect(data)
-    suffix, picture = "", None
+    info, suffix = inspect(data), ""
     if spec.large is not None:
-        same: Path | None = None
-        if spec.max_side is not None and max(info.width, info.height) > spec.max_side:
-            picture = decode(data)
-            suffix, large = "webp", _encoded(_scaled(picture, spec.max_side), "WEBP", quality=88, method=2)
-        elif info.format in WEB_FORMATS:
-            suffix, large = info.suffix, data
-            same = None if "://" in spec.blobs else picture_path(Path(spec.blobs), image, suffix)
-        else:
-            picture = decode(data)
-            suffix, large = "png", _encoded(picture, "PNG")
-        _put(picture_path(spec.large, image, suffix), large, same)
-    small = make_thumbnail(data, SIDE, info) if picture is None else reduce_to_side(picture, SIDE)
-    _put(picture_path(spec.small, image, SMALL), _encoded(small, "JPEG", quality=75))
+        shown = info.format in WEB_FORMATS
+        suffix = info.suffix if shown else "png"
+        same = picture_path(Path(spec.blobs), image, suffix) if shown and "://" not in spec.blobs else None
+        _put(picture_path(spec.large, image, suffix), data if shown else _encoded(decode(data), "PNG"), same)
+    _put(picture_path(spec.small, image, SMALL), _encoded(make_thumbnail(data, SIDE, info), "JPEG", quality=75))
     return suffix
-
-
-def _scaled(picture: Any, side: int) -> Any:
-    from PIL import Image
-
-    longer = max(picture.size)
-    size = tuple(max(1, round(length * side / longer)) for length in picture.size)
-    return picture.resize(size, Image.Resampling.BILINEAR, reducing_gap=1.5)
 
 
 def _encoded(picture: Any, form: str, **options: int) -> bytes:
@@ -207,19 +182,12 @@ def _put(path: Path, data: bytes, same: Path | None = None) -> None:
 def _linked(same: Path, part: Path) -> bool:
     """Create a hard link, and return whether that is possible.
 
-    Files of a site must have normal permissions, and a link shares them with the store's own file.
+    A link shares its permissions with the store's own file, and a web server must be able to read the site.
     """
     try:
-        if stat.S_IMODE(same.stat().st_mode) != _mode():
+        if not same.stat().st_mode & stat.S_IRGRP:
             return False
         os.link(same, part)
     except OSError:
         return False
     return True
-
-
-@cache
-def _mode() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -1,16 +1,28 @@
-"""Tables and CSV records of the agreement between judges."""
+"""The agreement between judges, people and metrics, with its tables, CSV records and data frame."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
-from typing import Any
+from dataclasses import dataclass, fields
 
+from ...core.plot_data import plural
 from ...scoring.compare import Agreement, AgreementNumber
 from ...scoring.compare.opinions import ALL_CRITERIA, ANYONE, PEOPLE_PREFIX, make_number
 from ...scoring.compare.pair_numbers import PAIR_FORMS
 from ...scoring.stats import MEASURES, Measure
-from .model import MISSING, Cell, Cells, Table, interval_cell, number, percent_cell, simple_table
+from .model import (
+    MISSING,
+    Cell,
+    Cells,
+    Framed,
+    FrameRows,
+    Table,
+    column_table,
+    interval_cell,
+    number,
+    percent_cell,
+    simple_table,
+)
 
 COLUMNS = ("exam", "reading", *(field.name for field in fields(AgreementNumber)))
 MARKS = ("accuracy", "kappa", "ac1", "ac2", "alpha_nominal", "alpha_interval", "first_only", "second_only")
@@ -25,12 +37,23 @@ SHORT = ("shift", "ac1", "ac2", "alpha_nominal", "alpha_interval", *PAIR_FORMS)
 """The measures that are shown without their interval."""
 
 
-def agreement_tables(agreement: Agreement) -> list[Table]:
-    """Return tables of single judges, of pairs of evaluators (by mark, drawing, painter), and of all judges."""
-    tables = [_judges_table(agreement), *_pair_tables(agreement)]
-    if agreement.together:
-        tables.append(_all_judges_table(agreement))
-    return tables
+@dataclass(frozen=True, repr=False)
+class JudgeAgreement(Framed, Agreement):
+    """The agreement of judges, people and metrics, as shown by `limner agree`."""
+
+    def tables(self) -> list[Table]:
+        """Return tables of single judges, of pairs of evaluators (by mark, drawing, painter), and of all judges."""
+        return [_judges_table(self), *_pair_tables(self), *([_all_judges_table(self)] if self.together else [])]
+
+    def frame_rows(self) -> FrameRows:
+        """Return a row for each number."""
+        numbers = (*_own_numbers(self), *self.numbers, *self.together)
+        return COLUMNS, [{"exam": self.exam, "reading": self.reading, **each.to_json()} for each in numbers]
+
+    def __repr__(self) -> str:
+        """Return the name of the class and the counts."""
+        judges, numbers = plural(len(self.raters), "judge"), plural(len(self.numbers), "number")
+        return f"<JudgeAgreement: {self.exam}, {judges}, {numbers}>"
 
 
 MAX_ROWS, MAX_SENTENCES = 6, 2
@@ -43,7 +66,7 @@ def summary_table(agreement: Agreement) -> Table:
     """Return one line for each pair of evaluators, those with people first, and what to do next."""
     lines: dict[tuple[str, str], list[AgreementNumber]] = {}
     for each in agreement.numbers:
-        if each.unit == "drawing" and not each.tag and (not each.first.startswith("person/") or _is_of_pair(each)):
+        if each.unit == "drawing" and not each.tag and not _is_deviation(each):
             lines.setdefault((each.first, each.second), []).append(each)
     pairs = sorted(lines, key=lambda pair: not any(name.startswith(PEOPLE_PREFIX) for name in pair))
     rows: list[dict[str, str | Cell]] = []
@@ -117,12 +140,6 @@ def _all_judges_table(agreement: Agreement) -> Table:
     return simple_table(f"all {len(agreement.raters)} judges together", columns, rows, notes)
 
 
-def agreement_records(agreement: Agreement) -> Iterator[dict[str, Any]]:
-    """Yield one record per number."""
-    for each in (*_own_numbers(agreement), *agreement.numbers, *agreement.together):
-        yield {"exam": agreement.exam, "reading": agreement.reading, **each.to_json()}
-
-
 def _own_numbers(agreement: Agreement) -> Iterator[AgreementNumber]:
     """Yield the numbers of each judge, then the judges' win rates in the tests of whether they may replace a person."""
     for rater in agreement.raters:
@@ -143,8 +160,8 @@ Line = tuple[str, str, str, str, str]
 
 
 def _pair_tables(agreement: Agreement) -> list[Table]:
-    """Return the tables of pairs by mark, by drawing and by painter; empty ones are left out."""
-    pairs = [each for each in agreement.numbers if not each.first.startswith("person/") or _is_of_pair(each)]
+    """Return the tables of pairs by mark, by drawing and by painter, and of deviations; empty ones are left out."""
+    pairs = [each for each in agreement.numbers if not _is_deviation(each)]
     drawings = [each for each in pairs if each.unit == "drawing"]
     marked = {(each.first, each.second, each.score) for each in drawings if each.measure == "accuracy"}
     marks = [each for each in drawings if each.measure in MARKS and (each.first, each.second, each.score) in marked]
@@ -152,16 +169,15 @@ def _pair_tables(agreement: Agreement) -> list[Table]:
         _pair_table("mark by mark", marks, MARKS, "criteria"),
         _pair_table("drawing by drawing", [each for each in drawings if each.measure not in MARKS], SCORES),
         _pair_table("painter by painter", [each for each in pairs if each.unit != "drawing"], SCORES),
-        _deviations_table(
-            [each for each in agreement.numbers if each.first.startswith("person/") and not _is_of_pair(each)]
-        ),
+        _deviations_table([each for each in agreement.numbers if _is_deviation(each)]),
     ]
     return [table for table in tables if table is not None]
 
 
-def _is_of_pair(each: AgreementNumber) -> bool:
-    """Return whether a person's number belongs in the tables of pairs, not in that of deviations from the study."""
-    return each.first == ANYONE or not each.second.startswith(PEOPLE_PREFIX) or each.p is not None
+def _is_deviation(each: AgreementNumber) -> bool:
+    """Return whether a number is of a person's deviation from its study, instead of a pair of evaluators."""
+    among_people = each.first.startswith("person/") and each.second.startswith(PEOPLE_PREFIX)
+    return among_people and each.first != ANYONE and each.p is None
 
 
 def _lines(numbers: Iterable[AgreementNumber]) -> dict[Line, dict[str, AgreementNumber]]:
@@ -197,24 +213,23 @@ def p_words(p: float | None) -> str:
 def _pair_table(
     title: str, numbers: Sequence[AgreementNumber], measures: Sequence[str], what: str = "score"
 ) -> Table | None:
-    lines = _lines(numbers)
-    kept = [measure for measure in measures if any(measure in line for line in lines.values())]
+    kept = [measure for measure in measures if any(each.measure == measure for each in numbers)]
     if not kept:
         return None
-    tagged = any(tag for _, _, tag, _, _ in lines)
-    ranked = "spearman" in kept
-    rows: list[Cells] = []
-    for (first, second, tag, category, score), line in lines.items():
-        if not any(measure in line for measure in kept):
-            continue
-        by = [f"{tag} {category}".strip()] if tagged else []
-        n = max(each.n for measure, each in line.items() if measure in kept)
-        p = [p_words(line["spearman"].p if "spearman" in line else None)] if ranked else []
-        name = CEILING if first == ANYONE else first
-        rows.append([name, second, *by, score, str(n), *(_cell(line.get(measure)) for measure in kept), *p])
-    heads = ["first", "second", *(["by"] if tagged else []), what, "n"]
-    heads += [HEADS.get(measure, measure) for measure in kept] + (["p (Spearman)"] if ranked else [])
-    return simple_table(title, heads, rows, _notes(numbers, kept), names=4 if tagged else 3)
+    lines = {key: line for key, line in _lines(numbers).items() if line.keys() & {*kept}}
+    rows = list(lines.values())
+    tagged = any(each.tag for each in numbers)
+    columns: list[tuple[str, Cells]] = [("first", [CEILING if first == ANYONE else first for first, *_ in lines])]
+    columns.append(("second", [second for _, second, *_ in lines]))
+    if tagged:
+        columns.append(("by", [f"{tag} {category}".strip() for *_, tag, category, _ in lines]))
+    columns.append((what, [score for *_, score in lines]))
+    columns.append(("n", [str(max(each.n for measure, each in row.items() if measure in kept)) for row in rows]))
+    columns += [(HEADS.get(measure, measure), [_cell(row.get(measure)) for row in rows]) for measure in kept]
+    if "spearman" in kept:
+        ranked = [row.get("spearman") for row in rows]
+        columns.append(("p (Spearman)", [p_words(each.p if each else None) for each in ranked]))
+    return column_table(title, columns, _notes(numbers, kept), names=4 if tagged else 3)
 
 
 def _notes(numbers: Sequence[AgreementNumber], kept: Sequence[str]) -> list[str]:

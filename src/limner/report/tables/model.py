@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,11 @@ class Column:
     value_head: str = ""
     figure_head: str = ""
     figure_over: str = ""
+
+    @property
+    def covered(self) -> str:
+        """Its coverage in words; empty if nothing is missing."""
+        return covered(self.coverage)
 
 
 @dataclass(frozen=True)
@@ -198,7 +204,7 @@ class Framed(ABC):
         return "\n".join(rendered(table, "table").rstrip("\n") for table in self.tables())
 
     def _repr_html_(self) -> str:
-        from .render.html import fragments
+        from .html import fragments
 
         return fragments(self.tables())
 
@@ -238,7 +244,7 @@ class Table(Framed):
 
     def frame_rows(self) -> FrameRows:
         """Return a row for every painter, judge or exam, with its numbers as printed."""
-        from .render.csv import HEADS, table_records
+        from .render import HEADS, table_records
 
         return numbers_of(*table_records(self), HEADS)
 
@@ -288,6 +294,12 @@ def simple_table(
     most = MAX_NOTES if details else len(notes)
     further = (*notes[most:], *details)
     return Table("", title, (sheet,), (sheet,), caption, tuple(notes[:most]), framed=True, details=further)
+
+
+def column_table(title: str, columns: Sequence[tuple[str, Cells]], notes: Sequence[str] = (), **how: Any) -> Table:
+    """Return a `simple_table` of columns, each given by its head and its cells."""
+    rows = list(zip(*(cells for _, cells in columns), strict=True))
+    return simple_table(title, [head for head, _ in columns], rows, notes, **how)
 
 
 def number(value: float | None, digits: int) -> str:
@@ -369,14 +381,15 @@ def interval(cell: Cell) -> str:
     return f"[{cell.low}, {cell.high}]" if cell.low is not None and cell.high is not None else ""
 
 
-def aside(row: TableRow | Column) -> str:
-    """Return the text in brackets after a label: its coverage of the exam."""
-    return covered(row.coverage)
+def raised(notes: Sequence[int]) -> str:
+    """Return the numbers of footnotes for HTML and Markdown."""
+    return "".join(f"<sup>{note}</sup>" for note in notes)
 
 
-def titled(sheet: Sheet) -> bool:
-    """Return whether any block has a title."""
-    return any(group.title for group in sheet.blocks)
+def html_notes(table: Table, escape: Callable[[str], str]) -> list[str]:
+    """Return the footnotes with their numbers, then the notes, for HTML and Markdown."""
+    footnotes = [f"{raised((number,))} {escape(note)}" for number, note in enumerate(table.footnotes, 1)]
+    return [*footnotes, *map(escape, table.notes)]
 
 
 FrameRows = tuple[Sequence[str], Sequence[Mapping[str, Any]]]
@@ -389,20 +402,12 @@ def numbers_of(names: Sequence[str], rows: Sequence[Mapping[str, str]], words: S
     >>> numbers_of(["row", "a"], [{"row": "1", "a": "2.5"}, {"row": "2", "a": ""}], ["row"])[1]
     [{'row': '1', 'a': 2.5}, {'row': '2', 'a': None}]
     """
-    plain: set[str] = {name for name in names if name not in words}
-    for row in rows:
-        plain -= {name for name in plain if not _numeric(row.get(name, ""))}
-    converted = [{name: _number(text) if name in plain else text for name, text in row.items()} for row in rows]
+    numbers: dict[str, list[float | None]] = {}
+    for name in (name for name in names if name not in words):
+        with suppress(ValueError):
+            numbers[name] = [float(text) if (text := row.get(name)) else None for row in rows]
+    converted = [
+        {name: numbers[name][place] if name in numbers else text for name, text in row.items()}
+        for place, row in enumerate(rows)
+    ]
     return names, converted
-
-
-def _numeric(text: str) -> bool:
-    try:
-        _number(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _number(text: str) -> float | None:
-    return float(text) if text else None

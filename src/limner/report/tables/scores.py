@@ -1,8 +1,8 @@
-"""Tables and CSV records of scores."""
+"""Scores with their tables, CSV records and data frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.errors import UsageError
@@ -13,13 +13,25 @@ from ...exams import kind
 from ...scoring import FLAGGED, Numbers, Standing, columns
 from ...scoring.standings import has_dimensions
 from ...scoring.stats import MIN_CLUSTERS, Interval
-from .model import MISSING, Cell, Cells, Table, nothing_marked, score_cell, simple_table
+from .analyses import analysis_tables
+from .model import (
+    MISSING,
+    Cell,
+    Cells,
+    Framed,
+    FrameRows,
+    Table,
+    column_table,
+    nothing_marked,
+    score_cell,
+    simple_table,
+)
+from .people import CORRECTED_COLUMNS, corrected_records, corrected_tables
 
 COLUMNS = (
     "exam", "reading", "painter", "strategy", "judge", "by", "category", "n", "coverage", "score", "value", "low",
     "high", "least", "most", "flagged", "unscreened", "evaluator", "on", "place",
 )  # fmt: skip
-DECIDED = ("decided", "met of decided")
 
 
 def standing_tables(
@@ -77,29 +89,37 @@ def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Scor
 
 def _table(rows: Sequence[Standing], scores: Sequence[Score], remarks: Sequence[str]) -> Table:
     first = rows[0]
-    abstains = any(row.all.bounds for row in rows)
-    failed, unmarked = any(row.failed for row in rows), any(row.unmarked for row in rows)
-    placed = any(row.place is not None for row in rows)
-    heads = [*(["place"] if placed else []), "painter", "n", "coverage", *(DECIDED if abstains else [])]
-    heads += [score.name for score in scores] + (["failed"] if failed else []) + (["not marked"] if unmarked else [])
-    body: list[Cells] = []
-    for row in rows:
-        view = row.numbers
-        cells: Cells = [*([_place(row, rows)] if placed else []), row.name, str(view.n)]
-        cells += [f"{row.coverage:.0%}", *(_decided(view) if abstains else [])]
-        cells += [score_cell(view.scores.get(s.name), view.bounds.get(s.name), s.digits) for s in scores]
-        if failed:
-            cells.append(", ".join(f"{count} {what}" for what, count in row.failed.items()) or "0")
-        if unmarked:
-            cells.append(str(row.unmarked))
-        body.append(cells)
+    columns: list[tuple[str, Cells]] = []
+    if placed := any(row.place is not None for row in rows):
+        columns.append(("place", [_place(row, rows) for row in rows]))
+    columns.append(("painter", [row.name for row in rows]))
+    columns += _value_columns([row.numbers for row in rows], scores, any(row.all.bounds for row in rows))
+    columns.insert(placed + 2, ("coverage", [f"{row.coverage:.0%}" for row in rows]))
+    if any(row.failed for row in rows):
+        failed = [", ".join(f"{count} {what}" for what, count in row.failed.items()) for row in rows]
+        columns.append(("failed", [words or "0" for words in failed]))
+    if any(row.unmarked for row in rows):
+        columns.append(("not marked", [str(row.unmarked) for row in rows]))
     # Controls are below a line, since they are not ranked.
     apart = [n for n in range(1, len(rows)) if rows[n].control and not rows[n - 1].control]
     if apart and not placed:
         remarks = ["below the line: controls, whose correct result is known", *remarks]
     title = f"{first.exam} · judge {first.evaluator.told} · reading {first.reading}"
     above = [*first.evaluator.warnings, *first.compared.first]
-    return simple_table(title, heads, body, remarks, above=above, names=1 + placed, rules=apart, details=details(rows))
+    return column_table(title, columns, remarks, above=above, names=1 + placed, rules=apart, details=details(rows))
+
+
+def _value_columns(views: Sequence[Numbers], scores: Sequence[Score], abstains: bool) -> list[tuple[str, Cells]]:
+    """Return columns of counts, of the share decided where a judge abstains, and of scores."""
+    columns: list[tuple[str, Cells]] = [("n", [str(view.n) for view in views])]
+    for head, key in {"decided": "share", "met of decided": "met"}.items() if abstains else ():
+        shares = [view.decided.get(key) for view in views]
+        columns.append((head, [MISSING if share is None else f"{share:.0%}" for share in shares]))
+    return columns + [(score.name, [_score(view, score.name, score.digits) for view in views]) for score in scores]
+
+
+def _score(view: Numbers | None, name: str, digits: int) -> Cell:
+    return Cell() if view is None else score_cell(view.scores.get(name), view.bounds.get(name), digits)
 
 
 def _place(row: Standing, rows: Sequence[Standing]) -> str:
@@ -107,10 +127,6 @@ def _place(row: Standing, rows: Sequence[Standing]) -> str:
         return "control" if row.control else MISSING
     shared = sum(other.place == row.place for other in rows) > 1
     return f"={row.place}" if shared else str(row.place)
-
-
-def _decided(view: Numbers) -> list[str]:
-    return [MISSING if (share := view.decided.get(key)) is None else f"{share:.0%}" for key in ("share", "met")]
 
 
 def notes(rows: Sequence[Standing]) -> list[str]:
@@ -187,45 +203,78 @@ def _words(value: Any) -> str:
 def _matrix(rows: Sequence[Standing], tag: str, protocol: Protocol[Any], score: Score) -> Table:
     """Return a table of categories by painters: one score, or each of the exam's own dimensions."""
     digits = {each.name: each.digits for each in columns(protocol)}
-    categories = dict.fromkeys(category for row in rows for category in row.by.get(tag, {}))
+    categories = list(dict.fromkeys(category for row in rows for category in row.by.get(tag, {})))
     dimension = has_dimensions(tag, categories, protocol)
     body: list[Cells] = []
     for category in categories:
         views, name = [row.by.get(tag, {}).get(category) for row in rows], category if dimension else score.name
-        cells: Cells = [category, least_to_most(view.n for view in views if view is not None)]
-        cells += [
-            Cell() if view is None else score_cell(view.scores.get(name), view.bounds.get(name), digits.get(name, 2))
-            for view in views
-        ]
-        body.append(cells)
+        counts = least_to_most(view.n for view in views if view is not None)
+        body.append([category, counts, *(_score(view, name, digits.get(name, 2)) for view in views)])
     title = f"by {tag}" if dimension else f"{score.name} by {tag}"
     return simple_table(title, [tag, "n", *(row.name for row in rows)], body)
 
 
 def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any], scores: Sequence[Score]) -> Table:
-    dimension = has_dimensions(tag, standing.by[tag], protocol)
-    abstains = bool(standing.all.bounds) and not dimension
-    names = [] if dimension else [score.name for score in scores]
-    digits = {score.name: score.digits for score in columns(protocol)}
-    rows = [
-        [category, str(body.n), *(_decided(body) if abstains else [])]
-        + [score_cell(body.scores.get(n), body.bounds.get(n), digits.get(n, 2)) for n in names or [category]]
-        for category, body in standing.by[tag].items()
-    ]
+    by, digits = standing.by[tag], {score.name: score.digits for score in columns(protocol)}
+    shown: list[tuple[str, Cells]] = [(tag, list(by))]
+    if has_dimensions(tag, by, protocol):
+        shown += _value_columns(list(by.values()), (), False)
+        shown.append(("value", [_score(view, name, digits.get(name, 2)) for name, view in by.items()]))
+    else:
+        shown += _value_columns(list(by.values()), scores, bool(standing.all.bounds))
     title = f"{standing.name} by {tag}"
     if standing.numbers.n != standing.n:
         title += f" · on the {standing.numbers.n} common questions"
-    return simple_table(title, [tag, "n", *(DECIDED if abstains else []), *(names or ["value"])], rows)
+    return column_table(title, shown)
 
 
-def standing_records(standings: Sequence[Standing]) -> Iterator[dict[str, Any]]:
+class Standings(Framed, list[Standing]):
+    """Every painter's numbers under every evaluator, as shown by `limner scores`.
+
+    Attributes:
+        kind: The exam's kind, which defines its scores.
+        corrected: Whether to show them with scores corrected by people's marks.
+    """
+
+    def __init__(self, rows: Iterable[Standing], kind: str, corrected: bool = False) -> None:
+        super().__init__(rows)
+        self.kind, self.corrected = kind, corrected
+
+    def tables(self, score: str | None = None, detail: bool = False) -> list[Table]:
+        """Return a table for each evaluator, and one for every breakdown; see `standing_tables`."""
+        tables = standing_tables(self, self.kind, score, detail)
+        return [*tables, *(corrected_tables(self, self.kind) if self.corrected else [])]
+
+    def analyses(self) -> list[Table]:
+        """Return the tables that the exam's paper reports besides its scores."""
+        return analysis_tables(self)
+
+    def frame_rows(self) -> FrameRows:
+        """Return a row for each number: painter, evaluator, score, value and interval."""
+        if self.corrected:
+            return CORRECTED_COLUMNS, list(corrected_records(self))
+        return COLUMNS, [record for row in self for record in _records(row)]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the body of ``--format json``."""
+        # Compute rows with equally many questions one after the other, since they share their resamples.
+        for row in sorted(self, key=lambda row: row.all.n):
+            len(row.all.scores)
+        return [row.to_json() for row in self]
+
+    def __repr__(self) -> str:
+        """Return the name of the class and the counts."""
+        painters, evaluators = len({row.name for row in self}), len({row.evaluator.id for row in self})
+        return f"<Standings: {plural(painters, 'painter')}, {plural(evaluators, 'evaluator')}>"
+
+
+def _records(row: Standing) -> Iterator[dict[str, Any]]:
     """Yield one record per number, on the questions on which painters are compared."""
-    for row in standings:
-        head = {name: getattr(row, name, None) for name in COLUMNS} | {"evaluator": row.evaluator.name}
-        views = [("", "", row.numbers)]
-        views += [(tag, value, body) for tag, values in row.by.items() for value, body in values.items()]
-        for tag, value, body in views:
-            for score, interval in body.scores.items():
-                least, most = body.bounds.get(score, (None, None))
-                number = {"by": tag, "category": value, "score": score, **interval.to_json()}
-                yield head | number | {"least": least, "most": most}
+    head = {name: getattr(row, name, None) for name in COLUMNS} | {"evaluator": row.evaluator.name}
+    views = [("", "", row.numbers)]
+    views += [(tag, value, body) for tag, values in row.by.items() for value, body in values.items()]
+    for tag, value, body in views:
+        for score, interval in body.scores.items():
+            least, most = body.bounds.get(score, (None, None))
+            number = {"by": tag, "category": value, "score": score, **interval.to_json()}
+            yield head | number | {"least": least, "most": most}

@@ -1,22 +1,32 @@
-"""Tables of installed exams, the progress of builds and studies, and the demo's results."""
+"""Tables of installed exams and models, the progress of builds and studies, costs, and the demo's results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from ...build.flow import StepCount
 from ...build.recipe import BuildRecipe, PaperCount, RecipeStep
+from ...calls.batches import BatchState
+from ...calls.budget import PurseState
+from ...core.catalogue import ModelFacts, PainterFacts, state_of, successor_of
 from ...core.errors import UsageError
+from ...core.plot_data import plural
+from ...core.settings import Settings
 from ...exams import SAMPLE, SHIPPED, downloaded_data, exam_names, kind, read, resolve
 from ...exams.key import OCR_PAINTERS, PAINTERS
 from ...judges.key import count_agreement
+from ...running.estimate import Estimate, Spent, total
+from ...running.plan import Shard
+from ...running.progress import duration, spent_text
 from ...scoring import Standing
+from ...store import now
 from ...study.open import OpenStudy
 from ...study.progress import StudyProgress
 from ...study.records import Study
-from .model import MISSING, Cells, Table, simple_table
+from .model import MISSING, Cells, Table, column_table, number, simple_table
 
 
 def funnel_rows(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[dict[str, Any]]:
@@ -43,8 +53,8 @@ def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -
         why += [f"{row[name]:,} {what}" for name, what in _STATES.items() if row[name]]
         cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
         paper = MISSING if row["paper"] is None else f"{row['paper']:,}"
-        rows.append([row["place"], f"{row['arrived']:,}", f"{row['kept'] + row['made']:,}", paper, cost,
-                     ", ".join(why)])  # fmt: skip
+        numbers = f"{row['arrived']:,}", f"{row['kept'] + row['made']:,}"
+        rows.append([row["place"], *numbers, paper, cost, ", ".join(why)])
     printed = " → ".join(f"{mile.items:,} {mile.said}" for mile in recipe.paper)
     notes = [f"the paper: {printed}"] if printed else []
     mine = " → ".join(
@@ -140,14 +150,12 @@ def demo_table(standings: Mapping[str, Sequence[Standing]]) -> Table:
     Args:
         standings: Exam -> its painters' numbers by the answer key.
     """
-    columns = _demo_columns(standings)
-    body: list[Cells] = []
-    for painter in PAINTERS:
-        cells = [(column.values.get(painter), column.digits) for column in columns]
-        body.append([painter, *(MISSING if value is None else f"{value:.{digits}f}" for value, digits in cells)])
+    columns: list[tuple[str, Cells]] = [("painter", list(PAINTERS))]
+    for column in _demo_columns(standings):
+        values = [column.values.get(painter) for painter in PAINTERS]
+        columns.append((column.head, [number(value, column.digits) for value in values]))
     counts = ", ".join(f"{name} {max((row.n for row in rows), default=0)}" for name, rows in standings.items())
-    heads = ["painter", *(column.head for column in columns)]
-    return simple_table("the bundled samples · judge key", heads, body, [f"questions: {counts}"])
+    return column_table("the bundled samples · judge key", columns, [f"questions: {counts}"])
 
 
 def demo_sentences(standings: Mapping[str, Sequence[Standing]]) -> list[str]:
@@ -159,10 +167,8 @@ def demo_sentences(standings: Mapping[str, Sequence[Standing]]) -> list[str]:
     else:
         order = "the right drawings first, a blank sheet last, and no drawing above a better one"
         sentences = [f"Every exam ranks the painters as anyone would: {order}."]
-    for column in columns:
-        for tied in column.ties:
-            sentences.append(f"{column.head} gives the same score to: {', '.join(tied)}.")
-    return sentences
+    ties = [(column.head, ", ".join(tied)) for column in columns for tied in column.ties]
+    return sentences + [f"{head} gives the same score to: {tied}." for head, tied in ties]
 
 
 def ocr_sentence() -> str:
@@ -213,3 +219,136 @@ def _demo_columns(standings: Mapping[str, Sequence[Standing]]) -> list[_DemoColu
             if len(set(values.values())) > 2:
                 break
     return columns
+
+
+def estimate_table(exam: str, questions: int, estimates: Sequence[Estimate], shard: Shard | None = None) -> Table:
+    """Return a table with a row for every painter, judge and helper model of a run, or of one shard."""
+    rows = []
+    for estimate in estimates:
+        cost = "unknown" if estimate.dollars is None else f"{estimate.dollars:.2f}"
+        counts = (estimate.steps, estimate.calls, estimate.tokens_in, estimate.tokens_out)
+        rows.append([estimate.who, estimate.role, *(f"{count:,}" for count in counts), cost, estimate.basis])
+    heads = ["who", "role", "steps", "calls", "tokens in", "tokens out", "dollars", "basis"]
+    dollars, unknown = total(estimates)
+    lacking = f", and what {', '.join(unknown)} costs: add the price to limner.toml" if unknown else ""
+    title = f"{exam}: {'' if shard is None else f'shard {shard} of '}{questions} questions, still to do"
+    return simple_table(title, heads, rows, [f"in all about ${dollars:.2f}{lacking}"], names=2, prose=["basis"])
+
+
+def spend_table(store: str, by: Sequence[str], groups: Sequence[Spent]) -> Table:
+    """Return a table with a row for every group of calls."""
+    rows = []
+    for group in groups:
+        numbers = [group.calls, group.attempts, group.failed, group.unpriced, group.tokens_in, group.tokens_out]
+        rows.append([*(group.group[name] or MISSING for name in by), *map(str, numbers), f"{group.dollars:.4f}"])
+    heads = [*by, "calls", "attempts", "failed", "unpriced", "tokens in", "tokens out", "dollars"]
+    unpriced = "unpriced: attempts whose cost is not known (no price, or ended before a reply)"
+    notes = [unpriced] if any(group.unpriced for group in groups) else []
+    if doubted := sum(group.doubted for group in groups):
+        notes.append(
+            f"{doubted} {'reply reports' if doubted == 1 else 'replies report'} a usage that is not credible: "
+            "counted at the most it can have cost"
+        )
+    dollars, unknown = (sum(getattr(group, name) for group in groups) for name in ("dollars", "unpriced"))
+    title = f"spent in {store}: {spent_text(dollars, unknown)}"
+    return simple_table(title, heads, rows, notes, names=len(by))
+
+
+def purse_table(purse: PurseState) -> Table:
+    """Return a table with a row for every process that spent from a purse."""
+    states = {True: "running", False: "ended", None: "unknown"}
+    rows = []
+    for by in purse.by:
+        dollars = map(_dollars, (by.spent, by.at_bound, by.reserved))
+        rows.append([by.host, str(by.pid), states[by.running], str(by.attempts), *dollars])
+    heads = ["machine", "process", "state", "attempts", "spent", "of it at the bound", "set aside"]
+    parts = f"${_dollars(purse.spent)} spent, ${_dollars(purse.reserved)} set aside, ${_dollars(purse.left)} left"
+    title = f"purse {purse.purse}: {parts} of ${purse.limit:g}"
+    notes = []
+    if any(by.at_bound for by in purse.by):
+        notes.append("at the bound: the cost is not known, so the most it can be counts")
+    if purse.beyond:
+        notes.append(f"${_dollars(purse.beyond)} was reported beyond what calls can cost by the price list")
+    if purse.lost:
+        held = f"${_dollars(purse.lost)} is still set aside by processes that ended during a call"
+        notes.append(f"{held}: their cost is not known, so it counts")
+    return simple_table(title, heads, rows, notes, names=3)
+
+
+def batches_table(store: str, batches: Sequence[BatchState]) -> Table:
+    """Return a table with a row for every batch."""
+    rows, at = [], now()
+    for batch in batches:
+        price = "unknown" if batch.bound is None else _dollars(batch.bound)
+        counts = f"{batch.calls or batch.waiting:,}", f"{batch.waiting:,}"
+        rows.append(
+            [batch.id[:8], batch.service, batch.model, *counts, batch.status, duration(at - batch.created), price]
+        )
+    heads = ["id", "service", "model", "calls", "waiting", "status", "age", "at most"]
+    waiting = sum(batch.waiting for batch in batches)
+    notes = [f"{waiting:,} calls wait: the command that submitted them fetches the results"] if waiting else []
+    notes += [f"{batch.id[:8]}: {batch.detail}" for batch in batches if batch.detail][:5]
+    return simple_table(f"batches in {store}: {len(batches)}", heads, rows, notes, names=3)
+
+
+def _dollars(amount: float) -> str:
+    return f"{amount:.4f}"
+
+
+MOST_SOURCES = 20
+"""The number of models up to which the table has the sources of their prices."""
+HEADS = ["model", "released", "gone on", "successor", "in", "out", "an image", "priced on"]
+
+
+def chosen_models(settings: Settings, word: str | None, gone: bool, day: date) -> dict[str, ModelFacts]:
+    """Return the models that contain the word in a name, maker or source; with `gone`, only those gone or ending."""
+    wanted = (word or "").casefold()
+    return {
+        name: facts
+        for name, facts in settings.models.items()
+        if wanted in " ".join([name, facts.maker or "", facts.source or "", *facts.paper_names]).casefold()
+        and not (gone and state_of(facts, day) == "current")
+    }
+
+
+def models_table(rows: Mapping[str, ModelFacts], settings: Settings, day: date) -> Table:
+    """Return a table with a row for every model: its dates, successor and prices."""
+    cells, sources = [], dict[str, list[str]]()
+    for name, facts in rows.items():
+        painter = settings.painter(name)
+        priced: ModelFacts | PainterFacts = facts if facts.input_price is not None else painter
+        if priced.source:
+            sources.setdefault(priced.source, []).append(name)
+        ends = MISSING if facts.shutdown is None else f"{facts.shutdown}{' (gone)' if facts.shutdown <= day else ''}"
+        row = [name if facts.confirmed else f"{name} ?", str(facts.released or MISSING), ends]
+        row += [successor_of(name, settings.models, day) or MISSING, _price(facts.input_price)]
+        cells.append([*row, _price(facts.output_price), _an_image(painter), priced.priced_on or MISSING])
+    notes = ["in and out: dollars per million tokens; an image: dollars each, or the most it can cost"]
+    unsure = any(not facts.confirmed for facts in rows.values())
+    notes += ["?: not every fact was found in pages of its maker or its service"] if unsure else []
+    if len(rows) <= MOST_SOURCES:
+        notes += [f"price of {', '.join(names)}: {source}" for source, names in sources.items()]
+    else:
+        notes.append("`--find WORD` also shows the sources of the prices")
+    return simple_table(f"{plural(len(rows), 'model')}, as of {day}", HEADS, cells, notes, prose=["successor"])
+
+
+def models_body(rows: Mapping[str, ModelFacts], settings: Settings, day: date) -> list[dict[str, Any]]:
+    """Return the models with all facts as plain JSON."""
+    return [
+        {"model": name, "state": state_of(facts, day)}
+        | facts.model_dump(mode="json")
+        | {"painter": settings.painters[name].model_dump(mode="json") if name in settings.painters else None}
+        for name, facts in rows.items()
+    ]
+
+
+def _price(price: float | None) -> str:
+    """Return a price with two decimals, or as many as it has."""
+    return MISSING if price is None else max(f"{price:.2f}", f"{price:.6f}".rstrip("0"), key=len)
+
+
+def _an_image(painter: PainterFacts) -> str:
+    if painter.image_price is None and painter.image_bound is not None:
+        return f"≤ {_price(painter.image_bound)}"
+    return _price(painter.image_price)

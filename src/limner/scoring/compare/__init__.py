@@ -7,8 +7,7 @@
 """
 
 from .. import MET
-from .across import Across, exams
 from .judges import judges
 from .opinions import AgreementNumber, Opinion
-from .pairs import painters
+from .pairs import Across, exams, painters
 from .results import Agreement, Comparison, Pair

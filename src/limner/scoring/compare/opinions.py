@@ -13,7 +13,7 @@ from ...store.markings import PainterMetric, Rating
 from .. import MET, Entry, Group
 from ..numbers import shares
 from ..stats import Correlation, Flips, Interval, Measure, RatedUnit, flips
-from ..stats.types import Plain
+from ..stats.resample import Plain
 
 N = TypeVar("N", int, float)
 PEOPLE_PREFIX = "people/"

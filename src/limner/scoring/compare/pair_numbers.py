@@ -27,7 +27,7 @@ from ..stats import (
     spreads,
 )
 from ..stats.correlation import MEASURES, STATISTICS
-from ..stats.types import Floats, Parts
+from ..stats.resample import Floats, Parts
 from .opinions import (
     ALL_CRITERIA,
     AgreementNumber,

@@ -1,8 +1,9 @@
-"""Comparisons of painters: their places, which one is better, and how many questions it takes to tell."""
+"""Comparisons of painters, on one exam and over several: their places, which is better, how many questions tell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
@@ -10,13 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from ... import exams
 from ...core.errors import UsageError
+from ...core.evaluator import Evaluated, Evaluator, label, row_name
 from ...core.protocol import Protocol, Reading, Score, parse_reading
+from ...exams import stored_name
+from ...store import DEFAULT
+from ...store.store import using_store
 from .. import MET, Comparable, Group, Standing, comparable, comparables, standings_of
 from ..groups import checked_on, find_groups
-from ..numbers import MetTable, RowParts, gather_parts, make_derive, met_parts_of_shares, tops, values_of
-from ..stats import Interval, Parts, RankInterval, difference_interval, paired, rank_intervals, wilson
+from ..numbers import make_derive
+from ..stats import (
+    Interval,
+    RankInterval,
+    paired,
+    rank_agreement,
+    rank_intervals,
+    spearman_spread,
+    wilson,
+)
+from ..stats.resample import Floats
 from .results import ONE_PAINTER, Comparison, Pair, Place, make_pair, with_corrected_p, with_verdicts
 
 
@@ -55,7 +68,7 @@ def painters(
     for side in comparables(groups, kind.protocol, checked_on(on)):
         parts = _categories(side, by)
         tests = sum(_count_tests(part) for _, part in parts)
-        terms = _SharedTerms(exams.stored_name(exam), parse_reading(reading), side.score(score), by, gap, tests)
+        terms = _SharedTerms(stored_name(exam), parse_reading(reading), side.score(score), by, gap, tests)
         comparisons += with_corrected_p([_comparison(terms, part, category) for category, part in parts])
     return comparisons
 
@@ -235,64 +248,132 @@ def _no_value_reason(side: Comparable, score: Score) -> str:
 
 
 @dataclass(frozen=True)
-class MarkedSide:
-    """One of two sides to compare in `differences`: its markings.
+class ExamColumn(Evaluated):
+    """One exam with the chosen evaluator, the score, and its value for each painter.
 
     Attributes:
-        rows: What each marking adds to the numbers.
-        met: For each marking, how far each criterion is met.
-        abstained: Whether any mark is an abstention; a score that is known for only some rows then does not count.
+        drawn: Painter -> the score in each resample of the exam's questions.
     """
 
-    rows: tuple[RowParts, ...]
-    met: MetTable
-    abstained: bool = False
-
-    def on(self, places: frozenset[tuple[str, str]]) -> MarkedSide:
-        """Return the side restricted to these questions, each given with its cluster."""
-        rows = tuple(row for row in self.rows if (row.question, row.cluster) in places)
-        met = {key: shares for key, shares in self.met.items() if (key[1], key[0]) in places}
-        return MarkedSide(rows, met, self.abstained)
-
-    @property
-    def places(self) -> frozenset[tuple[str, str]]:
-        """The questions of the side, each with its cluster."""
-        return frozenset((row.question, row.cluster) for row in self.rows)
-
-    @property
-    def parts(self) -> Parts:
-        """The numerators and denominators of its numbers."""
-        parts, settled = gather_parts(self.rows)
-        if self.abstained:
-            return {name: part for name, part in parts.items() if settled[name] == len(self.rows)}
-        return parts
+    exam: str
+    evaluator: Evaluator
+    score: Score
+    questions: int
+    values: Mapping[str, float]
+    drawn: Mapping[str, Floats]
 
 
 @dataclass(frozen=True)
-class Gap:
-    """One number of two sides on their common questions, and the first minus the second with its interval."""
+class Across:
+    """Painters over several exams.
 
-    one: float
-    other: float
-    difference: Interval
-
-
-def differences(one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], names: Iterable[str]) -> dict[str, Gap]:
-    """Return the numbers that both sides have, and their differences, on the common questions.
-
-    Intervals are computed as for pairs of painters; see `limner.scoring.stats.paired`. `MET` is over the criteria that
-    both sides decided.
+    Attributes:
+        painters: The painters that at least two of the exams have.
+        pairs: The agreement of orders for each pair of exams: ``first``, ``second``, ``painters``, ``spearman``
+            (with ``low`` and ``high`` from resampling the questions of both) and ``kendall``.
     """
-    common = one.places & other.places
-    first, second = one.on(common), other.on(common)
-    met = met_parts_of_shares([first.met, second.met], {cluster for _, cluster in common})
-    sides = [{**side.parts, **more} for side, more in zip((first, second), met, strict=True)]
-    values = [values_of(parts, protocol) for parts in sides]
-    best, derive = tops(protocol), make_derive(protocol)
-    return {
-        name: Gap(
-            values[0][name], values[1][name], difference_interval(sides[0], sides[1], name, derive, top=best.get(name))
-        )
-        for name in (*names, MET.name)
-        if name in values[0] and name in values[1]
-    }
+
+    columns: tuple[ExamColumn, ...]
+    painters: tuple[str, ...]
+    pairs: tuple[Mapping[str, Any], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        columns = [
+            {
+                "exam": column.exam,
+                "judge": column.judge,
+                "evaluator": column.evaluator.name,
+                "setup": dict(column.setup),
+                **column.evaluator.warnings_json,
+                "score": column.score.name,
+                "questions": column.questions,
+            }
+            for column in self.columns
+        ]
+        rows = [
+            {"painter": painter, "scores": {column.exam: column.values.get(painter) for column in self.columns}}
+            for painter in self.painters
+        ]
+        return {"exams": columns, "painters": rows, "pairs": [dict(pair) for pair in self.pairs]}
+
+
+def exams(
+    names: Sequence[str],
+    *,
+    judges: Sequence[str] = (),
+    score: str | None = None,
+    reading: str = "careful",
+    store: Any = DEFAULT,
+    painters: Sequence[str] = (),
+) -> Across:
+    """Return how well several exams of a store agree on the order of their common painters.
+
+    Painters are matched by name, options and strategy, without the options of an exam. For each exam, the evaluator
+    with the most painters is used.
+
+    Args:
+        names: Two exams or more.
+        judges: Only these judges.
+        score: A score that all the exams have; by default the first main score of each.
+        reading: How stored replies are read.
+        store: The store that holds the results.
+        painters: Only these painters.
+
+    Raises:
+        UsageError: There are fewer than two exams, or one of them has no marks.
+    """
+    if len(set(names)) < 2:
+        raise UsageError("--exams takes two exams or more, such as --exams ONE,ANOTHER")
+    with using_store(store) as opened:
+        columns = [_column(name, judges, score, reading, opened, painters) for name in dict.fromkeys(names)]
+    counts = Counter(painter for column in columns for painter in column.values)
+    shared = sorted(painter for painter, count in counts.items() if count > 1)
+    pairs = tuple(_exam_pair(first, other) for first, other in combinations(columns, 2))
+    return Across(tuple(columns), tuple(shared), pairs)
+
+
+def _column(
+    name: str, judges: Sequence[str], score: str | None, reading: str, store: Any, painters: Sequence[str]
+) -> ExamColumn:
+    kind, groups = find_groups(name, store=store, judges=judges, reading=reading, painters=painters)
+    protocol = kind.protocol
+    sides = comparables(groups, protocol)
+    if not sides:
+        raise UsageError(f"{name}: nothing is marked{' by this judge' if judges else ''}; `limner run {name}` marks")
+    # Among equals, prefer one with a score of the exam to one with the fallback score.
+    side = max(sides, key=lambda each: (len(each.groups), each.score(score) in protocol.scored, len(each.questions)))
+    chosen = side.score(score)
+    values, drawn = {}, {}
+    for painter, at in _keys(side, protocol).items():
+        if chosen.name in side.values[at]:
+            values[painter] = side.values[at][chosen.name]
+            drawn[painter] = side.drawn[at][chosen.name]
+    return ExamColumn(name, side.evaluator, chosen, len(side.questions), values, drawn)
+
+
+def _keys(side: Comparable, protocol: Protocol[Any]) -> dict[str, int]:
+    """Return painter without the exam's options -> its index; among several options, the usual ones count."""
+    places: dict[str, int] = {}
+    for at, group in sorted(enumerate(side.groups), key=lambda pair: (len(pair[1].painter), pair[1].painter)):
+        places.setdefault(row_name(_own(group, protocol), group.strategy), at)
+    return places
+
+
+def _own(group: Group, protocol: Protocol[Any]) -> str:
+    drawing = group.entries[0].drawing
+    return label(drawing.painter, {k: v for k, v in drawing.options.items() if k not in protocol.draw_options})
+
+
+def _exam_pair(first: ExamColumn, second: ExamColumn) -> dict[str, Any]:
+    common = sorted(first.values.keys() & second.values.keys())
+    alike = rank_agreement(first.values, second.values)
+    order = alike["spearman"]
+    low = high = None
+    if order.value is not None:
+        # Questions of two exams are resampled independently: the common seed must not pair them.
+        draws = [np.array([column.drawn[painter] for painter in common]).T for column in (first, second)]
+        low, high = spearman_spread(order.value, draws[0], np.roll(draws[1], 1, axis=0))
+    body: dict[str, Any] = {"first": first.exam, "second": second.exam, "painters": alike["painters"]}
+    body["spearman"] = {**order.to_json(), "low": low, "high": high}
+    return body | {"kendall": alike["kendall"].to_json()}

@@ -1,16 +1,18 @@
-"""Agreement among the people of a study: the ceiling for judges, reliability, and each person's deviation. Pure."""
+"""The people of a study: their agreement, the ceiling for judges, and whether a judge may replace a person. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
 from statistics import stdev
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..stats import MEASURES, Interval, RatedUnit, chance_corrected, icc, mark_agreement, spearman
 from ..stats.correlation import STATISTICS, jackknife_weights, z_error, z_interval
-from ..stats.types import Floats
+from ..stats.resample import ALPHA, Floats, Plain
 from .opinions import (
     ALL_CRITERIA,
     ANYONE,
@@ -18,6 +20,7 @@ from .opinions import (
     AgreementNumber,
     ComparedDrawings,
     Opinion,
+    SeenDrawing,
     group_by_sort,
     make_number,
     merge_people,
@@ -175,3 +178,172 @@ def _deviation(
             error = None if np.isnan(value) else z_error(value, spearman(mine, theirs, rows))
             low, high = z_interval(value, error, len(set(clusters)))
             yield make_number(about, "spearman", Interval(None if np.isnan(value) else value, low, high, len(both)))
+
+
+Marks = Mapping[str, float]
+"""Criterion -> the mark as a share of the best value."""
+
+
+@dataclass(frozen=True)
+class LeftOut(Plain):
+    """The test of a judge against one person.
+
+    Attributes:
+        advantage: The share of items on which the judge agrees with the other people at least as well as the person.
+        p: The p-value of the hypothesis that the person is better by eps or more.
+        won: Whether that is rejected, corrected over people (Benjamini and Yekutieli).
+        n: The number of items.
+    """
+
+    person: str
+    advantage: float
+    p: float
+    won: bool
+    n: int
+
+
+@dataclass(frozen=True)
+class AlternativeTest(Plain):
+    """The outcome of the alternative-annotator test: whether a judge may replace people.
+
+    Attributes:
+        win_rate: The share of people against whom the judge wins (the paper's omega).
+        advantage: The mean over people of the share of items on which the judge is as good or better (the paper's rho).
+        n: The total number of items.
+        passes: Whether the win rate is at least `MIN_WIN_RATE`.
+        reason: Why there is no test.
+    """
+
+    win_rate: float | None
+    advantage: float | None
+    eps: float
+    n: int
+    passes: bool
+    people: tuple[LeftOut, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Replacement(Plain):
+    """The test of one judge against the people of one study."""
+
+    judge: str
+    study: str
+    test: AlternativeTest
+
+    @property
+    def sentence(self) -> str | None:
+        """The outcome in words; None if the test was not possible."""
+        if self.test.win_rate is None:
+            return None
+        people = len(self.test.people)
+        won = f"in {round(self.test.win_rate * people)} of {people} comparisons"
+        good = f"{self.judge} is shown to be about as good as one person of {self.study} {won}"
+        correct = f"correct its scores by limner scores --study {self.study}"
+        if self.test.passes:
+            return f"{good}: {correct}."
+        return f"{good}: do not use it alone; {correct}, or try another judge."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the sentence and the numbers of the test as JSON; ``test`` is None if there is only a reason."""
+        numbers = self.test.to_json()
+        reason = numbers.pop("reason")
+        about = {"judge": self.judge, "study": self.study, "sentence": self.sentence}
+        return {**about, "test": None if self.test.win_rate is None else numbers, "reason": reason}
+
+
+def replacement(judge: Opinion, study: str, people: Sequence[Opinion], seen: Mapping[str, SeenDrawing]) -> Replacement:
+    """Test a judge's marks against the marks of a study's people."""
+    clusters = {id: each.cluster for id, each in seen.items()}
+    answers = {person.name: person.marks for person in people}
+    return Replacement(judge.name, study, alternative_annotator(judge.marks, answers, _alike, clusters=clusters))
+
+
+def _alike(marks: Marks, others: Sequence[Marks]) -> float:
+    """Return the share of equal marks among the criteria that both decided, averaged over the others."""
+    shares = []
+    for other in others:
+        both = marks.keys() & other.keys()
+        shares.append(sum(marks[name] == other[name] for name in both) / len(both) if both else 0.0)
+    return sum(shares) / len(shares)
+
+
+T = TypeVar("T")
+Align = Callable[[T, Sequence[T]], float]
+"""A function that returns how well one answer agrees with the answers of others; larger is better."""
+MIN_PEOPLE = 3
+MIN_ITEMS = 30
+"""The minimum number of items a person must have marked, each also marked by someone else, to be tested."""
+MIN_WIN_RATE = 0.5
+"""The share of people against whom the judge must win to pass."""
+EPS = 0.15
+"""How much better people may be with the cheaper judge still preferred: the paper's value for skilled raters."""
+
+
+def alternative_annotator(
+    judge: Mapping[str, T],
+    people: Mapping[str, Mapping[str, T]],
+    align: Align[T],
+    eps: float = EPS,
+    clusters: Mapping[str, str] | None = None,
+) -> AlternativeTest:
+    """Test a judge against every person in turn.
+
+    Args:
+        judge: Item -> the judge's answer.
+        people: Person -> item -> that person's answer.
+        align: Returns how well an answer agrees with the answers of others.
+        eps: How much better people may be.
+        clusters: Item -> its question; items of the same question are not independent.
+    """
+    items = sorted(item for item in judge if sum(item in answers for answers in people.values()) > 1)
+    rows = []
+    for name, answers in sorted(people.items()):
+        mine = [item for item in items if item in answers]
+        if len(mine) < MIN_ITEMS:
+            continue
+        others = [[each[item] for who, each in sorted(people.items()) if who != name and item in each] for item in mine]
+        pairs = [(align(judge[i], rest), align(answers[i], rest)) for i, rest in zip(mine, others, strict=True)]
+        worse = np.array([float(own >= its) - float(its >= own) for its, own in pairs])
+        groups = [clusters[item] if clusters else item for item in mine]
+        advantage = float(np.mean([its >= own for its, own in pairs]))
+        rows.append((name, advantage, _p(worse, groups, eps), len(mine)))
+    if len(rows) < MIN_PEOPLE:
+        tested = f"{len(rows)} of {len(people)} people have marked {MIN_ITEMS} drawings that another marked too"
+        return AlternativeTest(None, None, eps, len(items), False, reason=f"{tested}; the test needs {MIN_PEOPLE}")
+    won = benjamini_yekutieli([p for _, _, p, _ in rows])
+    left_out = tuple(
+        LeftOut(name, advantage, p, win, n) for (name, advantage, p, n), win in zip(rows, won, strict=True)
+    )
+    win_rate = sum(won) / len(won)
+    advantage = sum(each.advantage for each in left_out) / len(left_out)
+    return AlternativeTest(win_rate, advantage, eps, len(items), win_rate >= MIN_WIN_RATE, left_out)
+
+
+def _p(worse: np.ndarray[tuple[int], np.dtype[np.float64]], groups: Sequence[str], eps: float) -> float:
+    """Return the p-value of a t-test that the mean is below eps, with the variance over whole clusters."""
+    from scipy.special import stdtr
+
+    mean, n = float(worse.mean()), len(worse)
+    sums: dict[str, float] = {}
+    for group, value in zip(groups, worse, strict=True):
+        sums[group] = sums.get(group, 0.0) + float(value) - mean
+    many = len(sums)
+    variance = many / (many - 1) * sum(value**2 for value in sums.values()) / n**2 if many > 1 else 0.0
+    if variance <= 0:
+        return 0.0 if many > 1 and mean < eps else 1.0
+    return float(stdtr(many - 1, (mean - eps) / sqrt(variance)))
+
+
+def benjamini_yekutieli(p: Sequence[float], level: float = ALPHA) -> list[bool]:
+    """Return which hypotheses are rejected at a false discovery rate of `level`, under any dependence.
+
+    >>> benjamini_yekutieli([0.001, 0.02, 0.9])
+    [True, False, False]
+    """
+    m = len(p)
+    harmonic = sum(1 / k for k in range(1, m + 1))
+    order = sorted(range(m), key=lambda place: p[place])
+    last = max((k for k in range(m) if p[order[k]] <= (k + 1) / m * level / harmonic), default=-1)
+    rejected = set(order[: last + 1])
+    return [place in rejected for place in range(m)]

@@ -11,9 +11,9 @@ from ...core.evaluator import Evaluator
 from ...core.protocol import Score
 from .. import Comparable
 from ..stats import ALPHA, Interval, Measure, Paired, RankInterval, holm, questions_needed
-from ..stats.types import Plain
-from .everyone import Replacement
+from ..stats.resample import Plain
 from .opinions import AgreementNumber, Opinion
+from .people import Replacement
 
 ONE_PAINTER = "only one painter: nothing to compare it with"
 

@@ -15,7 +15,6 @@ from .agreement import (
     krippendorff_alpha,
     mark_agreement,
 )
-from .clustered import ClusteredShare, clustered_gap, clustered_share, sequential_moves
 from .correlation import (
     MEASURES,
     Correlation,
@@ -32,5 +31,20 @@ from .correlation import (
     spearman_spread,
 )
 from .paired import POWER, Paired, difference_interval, holm, paired, questions_needed, sign_flip, spread_of_differences
-from .resample import MIN_CLUSTERS, bootstrap, interval, ratios, resampled, score_interval, spreads, wilson
-from .types import ALPHA, RESAMPLES, SEED, Interval, Measure, Parts, as_parts
+from .resample import (
+    ALPHA,
+    MIN_CLUSTERS,
+    RESAMPLES,
+    SEED,
+    Interval,
+    Measure,
+    Parts,
+    as_parts,
+    bootstrap,
+    interval,
+    ratios,
+    resampled,
+    score_interval,
+    spreads,
+    wilson,
+)

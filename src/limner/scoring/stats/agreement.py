@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .resample import bootstrap, ratios
-from .types import NEAR, Derive, Floats, Interval, Measure, Parts, Plain, known
+from .resample import NEAR, Derive, Floats, Interval, Measure, Parts, Plain, bootstrap, known, ratios
 
 Level = Literal["nominal", "interval"]
 ALIKE = "all marks are the same, so agreement cannot be separated from chance"

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .resample import LARGEST, MIN_CLUSTERS, interval, student
-from .types import NEAR, RESAMPLES, SEED, Floats, Measure, Plain, known
+from .resample import LARGEST, MIN_CLUSTERS, NEAR, RESAMPLES, SEED, Floats, Measure, Plain, interval, known, student
 
 GROUPS = 200
 """The number of groups that the jackknife leaves out if there are more clusters than this, formed by a seed."""

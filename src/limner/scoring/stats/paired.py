@@ -12,8 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .resample import AT_ONCE, LARGEST, interval, ratios, spreads, wilson
-from .types import ALPHA, NEAR, SEED, Derive, Floats, Interval, Measure, Parts, known
+from .resample import (
+    ALPHA,
+    AT_ONCE,
+    LARGEST,
+    NEAR,
+    SEED,
+    Derive,
+    Floats,
+    Interval,
+    Measure,
+    Parts,
+    interval,
+    known,
+    ratios,
+    spreads,
+    wilson,
+)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ....core.errors import DataError
 from ....core.json_text import loads
 from ....core.schema import StrictModel
 from ....core.vocabulary import read_text_field
+from . import points
 
 LEVELS = ("level1", "level2", "level3", "level4")
 
@@ -104,3 +105,5 @@ STEPS = {
     ),
 }  # fmt: skip
 """The recipe's own steps, by name."""
+WORDING = {"points": points.RULES}
+"""The rules of wording that recipes may name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from ....build.base import PART, TRAIN, BuildItem
 from ....build.engine import Builder
 from ....build.export import check_empty, markdown_table, step_counts, write_table
 from ....build.hub import card_heading
+from ....core.asks import Prompts
 from ....core.errors import UsageError
 from ....core.exam import Exam, Question, Reference
 from ....core.images import SUFFIXES, inspect
@@ -85,44 +86,13 @@ def export_training(builder: Builder, folder: Path, licence: str = "CC-BY-4.0") 
                      "licence": item.body.get("licence", ""), "source": source.get("origin", "")})  # fmt: skip
     (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     write_table(folder / "provenance.csv", TRAINING_PROVENANCE, rows)
-    licences = dict(Counter(row["licence"] or "unknown" for row in rows).most_common())
-    facts = {"name": builder.build.name, "licence": licence,
-             "licences": "\n".join(markdown_table(["licence", "pictures"], [[k, str(n)] for k, n in licences.items()])),
-             "counts": "\n".join(step_counts(builder.recipe, builder.look()[0]))}  # fmt: skip
-    words = _training_card(builder.recipe.name, builder.recipe.exam, len(items), facts)
-    (folder / "README.md").write_text(words, encoding="utf-8")
+    licences = Counter(row["licence"] or "unknown" for row in rows).most_common()
+    fields = {"licence": licence, "recipe": builder.recipe.name, "kind": builder.recipe.exam, "size": str(len(items))}
+    fields["licences"] = markdown_table(["licence", "pictures"], [[name, str(n)] for name, n in licences])
+    fields["counts"] = step_counts(builder.recipe, builder.look()[0])
+    facts = {"name": builder.build.name, "licence": licence}
+    heading = card_heading(facts, len(items), ["reasoning", "text-to-image", "limner"], [FILE])
+    card = heading + Prompts(Path(__file__).parent).fill("training-card", **fields)
+    (folder / "README.md").write_text(card, encoding="utf-8")
     samples = read_samples(folder)
     return TrainingResult(len(samples), len({sample.rubric.concept for sample in samples}))
-
-
-def _training_card(recipe: str, kind: str, samples: int, facts: Mapping[str, Any]) -> str:
-    """Return the card of a training set for data set hubs.
-
-    Args:
-        recipe: The recipe that made it.
-        kind: The exam whose recipe it is.
-        samples: The number of samples.
-        facts: ``name``, ``licence``, the table of `licences` of the pictures, and the step ``counts`` in Markdown.
-    """
-    return f"""{card_heading(facts, samples, ["reasoning", "text-to-image", "limner"], [FILE])}
-{samples} samples for training a text-to-image model to reason before it draws: each has a prompt, a graph of
-knowledge, a reasoning trace, the prompt it ends in, and a picture. Made with Limner by the recipe {recipe} of {kind};
-no concept of its exam's part is in it.
-
-```
-limner train flux-reason --data . --base FOLDER
-```
-
-```python
-from datasets import Image, load_dataset
-samples = load_dataset("json", data_files="{FILE}", split="train").cast_column("image", Image())
-```
-
-Licence of prompts, graphs and traces: {facts["licence"]}. The pictures' licences, which `provenance.csv` has for each:
-
-{facts["licences"]}
-
-## How it was made
-
-{facts["counts"]}
-"""

@@ -13,6 +13,7 @@ from ....build.base import BuildItem, BuildStep, Dropped, StepContext
 from ....core.data_rows import read_lines
 from ....core.errors import DataError, UsageError
 from ....core.schema import StrictModel
+from . import checklists
 
 TOPIC = "topic/"
 COLUMNS = ("code", "name", "continent")
@@ -130,3 +131,5 @@ STEPS = {
                              takes="topic", makes="topic", source=disciplines),
 }  # fmt: skip
 """The recipe's own steps, by name."""
+WORDING = {"checklist": checklists.RULES}
+"""The rules of wording that recipes may name."""

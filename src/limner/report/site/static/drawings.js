@@ -31,8 +31,7 @@
     found.sorts = [...new Set(found.boxes.map((box) => box.sort))].sort();
     // The sizes of pictures in their own pixels, the unit of boxes.
     const drawn = found.drawings.filter((drawing) => drawing.image && drawing.size && drawing.size[0]);
-    const sized = found.boxes.filter((box) => box.size);
-    found.sizes = new Map([...sized.map((box) => [box.image, box.size]), ...drawn.map((one) => [one.image.sha, one.size])]);
+    found.sizes = new Map(drawn.map((one) => [one.image.sha, one.size]));
     return found;
   }
 
@@ -65,7 +64,7 @@
     }
     const loaded = (event) => {
       const { naturalWidth: width, naturalHeight: height } = event.target;
-      if (full && picture.large && picture.large !== "webp") setOwn([width, height]); // Not scaled down: these are its own pixels.
+      if (full && picture.large) setOwn([width, height]);
       // The browser may have rotated the picture as its file says.
       setTurned(Boolean(size) && width !== height && width > height !== size[0] > size[1]);
     };

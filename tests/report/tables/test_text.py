@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from limner.report.paper import TableChoice, build, find
+from limner.report.tables import text
 from limner.report.tables.model import Cell, Cells, Column, RowBlock, Sheet, Table, TableRow, interval, simple_table
-from limner.report.tables.render import text
-from limner.report.tables.render.text import wrap
+from limner.report.tables.text import wrap
 from limner.store import Store
 from tests.report.tables import synthetic
-from tests.report.tables.render.samples import NASTY, nasty
+from tests.report.tables.samples import NASTY, nasty
 
 
 def table(*lines: TableRow, columns: tuple[Column, ...] = (Column("x"),)) -> Table:

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.report.tables.render.latex import ems, escape, needs
+from limner.report.tables.latex import ems, escape, needs
 
 anything = st.text(st.characters(), max_size=40)
 

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from pydantic import Field
 
-from ..core.schema import StrictModel
-from .criterion_words import Lint, lint_prompt, plain
-from .wording import VAGUE, read_patterns, stems
+from ....build.criterion_words import Lint, lint_prompt, plain
+from ....build.lint import WordingRules
+from ....build.wording import VAGUE, read_patterns, stems
+from ....core.schema import StrictModel
 
-CHECKLIST_ERRORS = frozenset({"empty", "length", "language", "count", "repeated", "unexplained"})
-CHECKLIST_WARNINGS = ("compound", "already-stated", "unseen")
+ERRORS = frozenset({"empty", "length", "language", "count", "repeated", "unexplained"})
+WARNINGS = frozenset({"compound", "already-stated", "unseen"})
 
-_PATTERNS = read_patterns("checklist")
+_PATTERNS = read_patterns(Path(__file__).with_name("patterns.toml"), "checklist")
 _QUOTE = r"[\"“][^\"”]{1,80}[\"”]|(?<!\w)['‘][^'’]{1,80}['’](?!\w)"
 _QUOTED = re.compile(rf"(?:{_QUOTE})(?:(?:,\s*(?:and\s+)?|\s+and\s+)(?:{_QUOTE}))*|\([^()]*\)")
 """Words in quotes or brackets; a list of labels is one demand."""
@@ -52,7 +53,7 @@ class ChecklistLimits(StrictModel):
 def lint_checklist(
     prompt: str, entries: Sequence[Mapping[str, str]], limits: ChecklistLimits | None = None
 ) -> list[Lint]:
-    """Return every lint of a prompt and its checklist; see `CHECKLIST_ERRORS` and `CHECKLIST_WARNINGS`."""
+    """Return every lint of a prompt and its checklist."""
     limits = limits or ChecklistLimits()
     lints = lint_prompt(prompt, limits.words)
     if not 0 < len(entries) <= limits.items:
@@ -129,3 +130,7 @@ def why_not_visible(item: str) -> str | None:
     text = _QUOTED.sub(" ", item)
     match = _PATTERNS["unseen"].search(text)
     return f'it cannot be seen: "{match[0]}"' if match and not _PATTERNS["named"].search(text) else None
+
+
+RULES = WordingRules(ChecklistLimits, ERRORS, "checklist", lint_checklist)
+"""The rules of wording as recipes declare them."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from limner.report.paper import build, find
-from limner.report.tables.render import html
+from limner.report.tables import html
 from limner.store import Store
 from tests.browser import new_context, new_page, started
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from limner.report.paper import build
+from limner.report.tables import latex
 from limner.report.tables.model import Cell, Column, RowBlock, Sheet, Table, TableRow
-from limner.report.tables.render import latex
 from limner.store import Store
 from tests.needs import need
 from tests.report.tables import synthetic
-from tests.report.tables.render.samples import nasty
+from tests.report.tables.samples import nasty
 from tests.report.tables.shipped import LAYOUTS
 
 pytestmark = pytest.mark.slow

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from limner.core.data_rows import safe_cell
 from limner.report.paper import build, find
+from limner.report.tables import html, latex
 from limner.report.tables.model import Column, RowBlock, Table, clean
-from limner.report.tables.render import FORMATS, html, latex, markdown, rendered
-from limner.report.tables.render import csv as csv_format
+from limner.report.tables.render import FORMATS, csv_text, escape_markdown, rendered
 from limner.store import Store
-from tests.report.tables.render.samples import nasty
+from tests.report.tables.samples import nasty
 from tests.report.tables.shipped import LAYOUTS
 
 PUBLISHED = [build(layout) for layout in LAYOUTS.values()]
@@ -161,7 +161,7 @@ def test_html_escapes_everything(text: str) -> None:
 
 @given(st.text("ab|\\`*_<>[]&\n\x00", max_size=20))
 def test_markdown_escapes_everything(text: str) -> None:
-    found = markdown.escape(text)
+    found = escape_markdown(text)
     assert "\n" not in found
     assert re.sub(r"\\(.)", r"\1", found) == clean(text)
     assert not re.search(r"(?<!\\)(\\\\)*[|`*_<>\[\]&]", found)
@@ -169,7 +169,7 @@ def test_markdown_escapes_everything(text: str) -> None:
 
 @each
 def test_csv_has_one_line_per_row(table: Table) -> None:
-    rows = list(csv.DictReader(io.StringIO(csv_format.render(table))))
+    rows = list(csv.DictReader(io.StringIO(csv_text(table))))
     lines = [line for sheet in table.flat for line in sheet.rows()]
     assert [row["row"] for row in rows] == [safe_cell(clean(line.label)) for line in lines]
     assert [row["source"] == "published" for row in rows] == [line.published for line in lines]
