@@ -73,6 +73,14 @@ def show(form: str, tables: Callable[[], Iterable[Table]], **how: Any) -> None:
     show(form, tables, **how)
 
 
+def say_first(lines: Sequence[str], most: int, *, indent: str = "", err: bool = False) -> None:
+    """Print the first of these lines, and the number of the others."""
+    for line in lines[:most]:
+        say(f"{indent}{line}", err=err)
+    if len(lines) > most:
+        say(f"{indent}… and {len(lines) - most:,} more", err=err)
+
+
 def say_failures(progress: Progress) -> None:
     """Print what failed, by cause, and what to do about it."""
     for line in progress.failure_lines():
