@@ -34,16 +34,6 @@ STORE = "limner.store"
 """The name under which a command's context keeps the address of its store."""
 UNDECODABLE = "Could not decode to UTF-8"
 """The beginning of SQLite's complaint about a text that is damaged."""
-_FILES = {
-    "Draw and mark": "run",
-    "Judges": "exams",
-    "First steps": "demo",
-    "People": "study",
-    "Models": "cost",
-    "Train": "build",
-    "Evidence": "run",
-}
-"""The module with a group's commands, if its name differs from the group's."""
 
 
 def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = False) -> None:
@@ -134,7 +124,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         group = next(group for group, inside in GROUPS.items() if cmd_name in inside)
-        module = import_module(f".{_FILES.get(group, group.lower())}", __name__)
+        module = import_module(f".{HELP['modules'].get(group, group.lower())}", __name__)
         command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
 
