@@ -37,7 +37,7 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     with open_store(store, create=True) as opened:
         for name in SHIPPED:
             how: dict[str, Any] = {"judges": ["key"], "store": opened}
-            measuring = Measuring(regions="key") if REGIONS in kind(name).protocol.needs else None
+            measuring = Measuring({REGIONS: "key"}) if REGIONS in kind(name).protocol.needs else None
             with running.show_progress() as watch:
                 progress = api.run(f"sample/{name}", painters=painters, watch=watch, measuring=measuring, **how)
             standings[name] = api.scores(f"sample/{name}", painters=list(PAINTERS), **how)

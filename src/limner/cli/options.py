@@ -339,8 +339,8 @@ def make_measuring(given: dict[str, Any]) -> Measuring | None:
     """Return the measurements that a command's arguments ask for beyond what the exam needs."""
     from ..evidence.backends import Measuring
 
-    regions, aesthetics = given.get("regions"), given.get("aesthetics")
-    return Measuring(regions=regions, aesthetics=aesthetics) if regions or aesthetics else None
+    words = {name: given[name] for name in ("regions", "aesthetics") if given.get(name)}
+    return Measuring(words) if words else None
 
 
 def make_asking(given: dict[str, Any]) -> Asking:

@@ -195,8 +195,9 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         if is_table(given[name]):
             imported += _import_values(exam, name, given[name], given, store)
             given[name], probes = None, tuple(probe for probe in probes if probe != name)
-    wanted = Measuring(probes, given["ocr"], given["regions"], given["aesthetics"], words)
-    if imported and not probes and not wanted.named:
+    words |= {name: given[name] for name in EVIDENCE if given[name] is not None}
+    wanted = Measuring(words, probes)
+    if imported and not probes and not words:
         if given["form"] == "json":
             say(json.dumps({"values": imported}))
         return 0
