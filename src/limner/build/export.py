@@ -20,6 +20,7 @@ from ..core.data_rows import write_csv
 from ..core.errors import UsageError
 from ..core.exam import Exam
 from ..core.images import decode
+from ..core.schema import read_toml
 from ..store import now
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder
@@ -319,19 +320,6 @@ def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 PICTURED, PLAIN = "metadata.jsonl", "questions.jsonl"
 """The file with all questions: `datasets` joins the pictures to the first, which has the column ``file_name``."""
-FIELDS = {
-    "id": "the question's id",
-    "prompt": "what a model is asked to draw",
-    "rubric": "the criteria a drawing is marked by",
-    "tags": "what the question belongs to",
-    "file_name": "the reference image's path in this folder; null where it may not be passed on",
-    "licence": "the reference image's licence",
-    "origin": "where the reference image was found",
-    "url": "its address",
-    "subsets": "the named subsets that the question is in",
-    "canary": "a mark by which this data can be found in training data",
-}
-"""The fields of a question; if the folder has no images, there is no ``file_name``."""
 
 
 def table_name(exam: Exam[Any]) -> str:
@@ -448,7 +436,7 @@ def _field(id: str, about: str, kind: str = "sc:Text") -> dict[str, Any]:
 
 def _question_fields(table: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the fields of the questions; tags and rubric have their texts and numbers as parts."""
-    for name, about in FIELDS.items():
+    for name, about in read_toml(TEMPLATES / "question-fields.toml").items():
         if name not in rows[0]:
             continue
         id, source = f"questions/{name}", {"fileObject": {"@id": table}, "extract": {"column": name}}
