@@ -28,9 +28,8 @@ from ..running.steps import RepeatedErrors, outcome
 from ..store import Store
 from . import records
 from .base import BuildItem, Dropped, GenericSettings, OpenModel, StepContext, StepOutcome, Waiting
-from .flow import Flow, Items, StepCount, count_like_paper, items_of_sort
 from .recipe import BuildRecipe, RecipeStep, open_recipe, parse_settings
-from .records import Build, BuildRow
+from .records import Build, BuildRow, Flow, Items, StepCount, count_like_paper, items_of_sort
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from ..core.schema import read_toml
 from ..store import now
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder
-from .flow import StepCount
 from .recipe import BuildRecipe
+from .records import StepCount
 
 TEMPLATES = Path(__file__).parent / "templates"
 OPEN_LICENCES = (

@@ -14,9 +14,8 @@ from ..core.errors import UsageError
 from ..core.images import SUFFIXES, inspect
 from .base import BuildItem
 from .engine import Builder
-from .flow import items_of_sort
 from .recipe import RecipeStep
-from .records import add_review, load_reviews
+from .records import add_review, items_of_sort, load_reviews
 from .reviews import (
     ACTIONS,
     KEPT,
