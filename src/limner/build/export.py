@@ -16,6 +16,7 @@ from typing import Any
 from .. import exams
 from ..calls import digest
 from ..core.asks import Prompts
+from ..core.data_files import write_json_lines
 from ..core.data_rows import write_csv
 from ..core.errors import UsageError
 from ..core.exam import Exam
@@ -100,8 +101,7 @@ def export(
     exam = exams.read(exams.resolve(str(folder / "exam.toml")))
     date = time.strftime("%Y-%m-%d", time.gmtime(now()))
     facts = {"name": name, "licence": licence, "version": version, "canary": canary, "date": date, "url": url}
-    table = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in question_rows(folder, exam, rows, canary))
-    (folder / table_name(exam)).write_text(table, encoding="utf-8")
+    write_json_lines(folder / table_name(exam), question_rows(folder, exam, rows, canary))
     result = ExportResult(len(exam.questions), len(passed.kept), len(withheld), canary, exam, passed.pointers)
     texts = {
         "CANARY.txt": f"This data set is for examining models. It must not appear in training data.\n"
