@@ -29,7 +29,7 @@ from limner.painters.diffusers.options import Options
 from limner.running.progress import Progress
 from limner.store import Store, schema
 from limner.workers import Pool, Recipe, WorkerDeath, WorkerUnfit, hosts, pool_of
-from limner.workers.process import ThisMachine
+from limner.workers.process import Hosts
 from limner.workers.ray import cluster
 from tests.fakes import brush
 from tests.needs import need
@@ -129,7 +129,7 @@ WORDS = ("hello", "exit", "raise", "bad image", "bytes", "last words")
 
 def test_remote_worker_reports_same_outcomes_as_local_worker(nodes: Nodes) -> None:
     with cluster(nodes.address):
-        here, there = Pool(OBEDIENT, hosts=ThisMachine()), Pool(OBEDIENT)
+        here, there = Pool(OBEDIENT, hosts=Hosts()), Pool(OBEDIENT)
         for word in WORDS:
             assert ended(there, word, lines=[1, "é"]) == ended(here, word, lines=[1, "é"]), word
         assert ended(there, "hang", 0.5) == ended(here, "hang", 0.5)
@@ -145,7 +145,7 @@ def test_remote_worker_reports_same_outcomes_as_local_worker(nodes: Nodes) -> No
         assert ended(there, "hello")[0] is WorkerUnfit
         here.close()
         broken = Recipe("faulty", "tests.workers.faulty:broken", workers=1)
-        pools = Pool(broken, hosts=ThisMachine()), Pool(broken)
+        pools = Pool(broken, hosts=Hosts()), Pool(broken)
         endings = [[ended(pool, "x") for _ in range(2)] for pool in pools]
         assert endings[0] == endings[1]
         assert endings[1][0][0] is WorkerUnfit
@@ -281,7 +281,7 @@ def test_cluster_shares_gpus_and_streams_batches(nodes: Nodes, tmp_path: Path, m
         idle.close()
         with pytest.raises(WorkerUnfit, match="no node of the Ray cluster has 2 GPU"):
             Pool(Recipe("huge", OBEDIENT.factory, gpu=True))
-    assert isinstance(hosts(), ThisMachine)
+    assert type(hosts()) is Hosts
 
 
 def test_missing_cluster_is_usage_error() -> None:

@@ -155,9 +155,11 @@ def make_plan(
         how["only_painters"] = known_painters(store, named.name, [name_and_spec(word)[0] for word in painters])
     if judges or measuring is not None:
         wanted, protocol = measuring or Measuring(), kind.protocol
-        how["remeasured"] = wanted.named | {*wanted.probes}
+        how["remeasured"] = {*wanted.words, *wanted.probes}
         words, unfit = _preset_probes(asking, preset, wanted, user_settings, images)
-        how["probes"] = open_probes(protocol.needs, protocol.uses, replace(wanted, **words), user_settings, images)
+        how["probes"] = open_probes(
+            protocol.needs, protocol.uses, replace(wanted, words={**wanted.words, **words}), user_settings, images
+        )
         notes += unfit
     how |= {"limits": service_limits(user_settings), "images": images, "notes": tuple(notes)}
     return Plan(chosen, judges=judges, whole=whole, draw=draw, **how)
