@@ -88,8 +88,8 @@ def _panel(panel: DataPanel, exam: Exam[Any], kind: Kind[Any], training: Exam[An
 
 def _printed_alone(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel | None:
     """Return the paper's numbers as bars, in the order of the exam's categories."""
-    printed = _printed_parts(panel, kind, panel.published.whole if panel.published else None)
-    rows = [("", label, numbers, None) for label in _values(questions, panel.tag or "", kind)
+    printed = _printed(panel, kind, panel.published.whole if panel.published else None)
+    rows: list[Bar] = [("", label, numbers, None) for label in _values(questions, panel.tag or "", kind)
             if (numbers := printed(label))]  # fmt: skip
     if panel.show == "counts":  # A number of samples that the paper prints as a share is a whole number.
         rows = [("", label, tuple(map(round, numbers)), None) for _, label, numbers, _ in rows]
@@ -97,14 +97,18 @@ def _printed_alone(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> B
     return _bars(panel, rows, [part.title for part in panel.parts]) if rows else None
 
 
-Bar = tuple[str, str, tuple[float, ...], float | None]
-"""A row's group and label, the length of each part, and the paper's number."""
+Bar = tuple[str, str, tuple[float, ...], tuple[float, ...] | None]
+"""A row's group and label, the length of each part, and the paper's number of each part or the one that it prints."""
+
+
+def _total(numbers: tuple[float, ...] | None) -> float | None:
+    return None if numbers is None else sum(numbers)
 
 
 def _bars(panel: DataPanel, rows: Sequence[Bar], parts: Sequence[str] = ()) -> BarPanel:
     groups, labels, values, printed = zip(*rows, strict=True)
     names = tuple(map(plain_tag, labels)), tuple(map(plain_tag, groups)), tuple(map(plain_tag, parts)) or ("",)
-    return BarPanel(_title(panel), *names, values, printed, panel.unit, panel.wide)
+    return BarPanel(_title(panel), *names, values, tuple(map(_total, printed)), panel.unit, panel.wide)
 
 
 def _title(panel: DataPanel) -> str:
@@ -129,7 +133,7 @@ def _values(questions: Questions, tag: str, kind: Kind[Any]) -> list[str]:
 
 def _counts(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
     parts = _values(questions, panel.by, kind) if panel.by else []
-    printed = _printed(panel.published, kind, _count(questions, kind))
+    printed = _printed(panel, kind, _count(questions, kind))
     rows: list[Bar] = []
     for group, value, inside in _rows(panel, questions, kind):
         split = [_with(inside, panel.by or "", part) for part in parts] if parts else [inside]
@@ -147,31 +151,30 @@ def _rows(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> list[tuple
     return rows[: panel.top]
 
 
-def _printed(where: PrintedNumbers | None, kind: Kind[Any], whole: float | None) -> Callable[[str], float | None]:
-    """Return a function from a tag's value to the paper's number, scaled to `whole` if given."""
-    if where is None:
+def _printed(panel: DataPanel, kind: Kind[Any], whole: float | None) -> Callable[[str], tuple[float, ...] | None]:
+    """Return a function from a tag's value to the paper's number of each part, or to the one that it prints."""
+    if (where := panel.published) is None:
         return lambda value: None
+    metrics: list[str | None] = [part.metric for part in panel.parts if part.metric]
+    columns = [_column(where, metric, kind, whole) for metric in metrics or [where.metric]]
+
+    def numbers(value: str) -> tuple[float, ...] | None:
+        known = tuple(column[_bare(value)] for column in columns if _bare(value) in column)
+        return known if len(known) == len(columns) else None
+
+    return numbers
+
+
+def _column(where: PrintedNumbers, metric: str | None, kind: Kind[Any], whole: float | None) -> dict[str, float]:
+    """Return the paper's numbers by category, scaled to `whole` if given."""
     numbers: dict[str, float] = {}
-    wanted = {"table": where.table, "breakdown": where.breakdown, "metric": where.metric}
+    wanted = {"table": where.table, "breakdown": where.breakdown, "metric": metric}
     for row in paper.rows(kind.name, where.file):
         if all(row[key] == value for key, value in wanted.items() if value is not None):
             name = where.names.get(row["category"], row["category"])
             numbers[_bare(name)] = float(row[where.column])
     by = 1.0 if whole is None or not numbers else whole / (100.0 if where.share else sum(numbers.values()))
-    return lambda value: None if (number := numbers.get(_bare(value))) is None else number * by
-
-
-def _printed_parts(panel: DataPanel, kind: Kind[Any], whole: float | None) -> Callable[[str], tuple[float, ...] | None]:
-    """Return a function from a tag's value to the paper's number of each part, or to the one that it prints."""
-    where = panel.published or PrintedNumbers()
-    metrics: list[str | None] = [part.metric for part in panel.parts if part.metric]
-    parts = [_printed(where.model_copy(update={"metric": metric}), kind, whole) for metric in metrics or [where.metric]]
-
-    def numbers(value: str) -> tuple[float, ...] | None:
-        known = tuple(number for part in parts if (number := part(value)) is not None)
-        return known if len(known) == len(parts) else None
-
-    return numbers
+    return {name: number * by for name, number in numbers.items()}
 
 
 def _bare(word: str) -> str:
@@ -181,26 +184,22 @@ def _bare(word: str) -> str:
 def _map(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> MapPanel:
     tag, by = panel.tag or "", panel.by or ""
     rows, columns = (_values(questions, each, kind) for each in (tag, by))
-    counts = tuple(
-        tuple(int(_count(_with(_with(questions, tag, row), by, column), kind)) for column in columns) for row in rows
-    )
-    return MapPanel(
-        _title(panel), tuple(map(plain_tag, rows)), tuple(map(plain_tag, columns)), counts, panel.unit, panel.wide
-    )
+    counts = [[int(_count(_with(_with(questions, tag, row), by, column), kind)) for column in columns] for row in rows]
+    names = tuple(map(plain_tag, rows)), tuple(map(plain_tag, columns))
+    return MapPanel(_title(panel), *names, tuple(map(tuple, counts)), panel.wide)
 
 
 def _means(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
-    printed, rows = _printed_parts(panel, kind, None), list[Bar]()
+    printed, rows = _printed(panel, kind, None), list[Bar]()
     for group, value, inside in _rows(panel, questions, kind):
         means = [float(np.mean(question_statistics(part.statistic, inside, kind))) for part in panel.parts]
-        numbers = printed(f"{group}{value}")
-        rows.append((group, value, tuple(means), None if numbers is None else sum(numbers)))
+        rows.append((group, value, tuple(means), printed(f"{group}{value}")))
     return _bars(panel, rows, [part.title for part in panel.parts])
 
 
 def _totals(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
     sums = {part.title: sum(question_statistics(part.statistic, questions, kind)) for part in panel.parts}
-    printed = _printed(panel.published, kind, sum(sums.values()))
+    printed = _printed(panel, kind, sum(sums.values()))
     return _bars(panel, [("", title, (total,), printed(title)) for title, total in sums.items()])
 
 
@@ -220,16 +219,14 @@ def _quartiles(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> Quart
     rows = _rows(panel, questions, kind)
     numbers = [np.array(question_statistics(panel.statistic or "", inside, kind), dtype=float) for _, _, inside in rows]
     cuts = [np.quantile(each, [0.25, 0.5, 0.75]) for each in numbers]
-    printed = _printed(panel.published, kind, None)
-    return QuartilePanel(
-        _title(panel),
-        tuple(plain_tag(value) for _, value, _ in rows),
-        tuple((float(cut[0]), float(cut[1]), float(cut[2])) for cut in cuts),
+    printed = _printed(panel, kind, None)
+    labels = tuple(plain_tag(value) for _, value, _ in rows)
+    quartiles = tuple((float(low), float(middle), float(high)) for low, middle, high in cuts)
+    means, published = (
         tuple(float(each.mean()) for each in numbers),
-        tuple(printed(value) for _, value, _ in rows),
-        panel.unit,
-        panel.wide,
+        tuple(_total(printed(value)) for _, value, _ in rows),
     )
+    return QuartilePanel(_title(panel), labels, quartiles, means, published, panel.unit, panel.wide)
 
 
 @cache
@@ -408,8 +405,7 @@ def _draw_map(figure: FigureBase, panel: MapPanel, room: float, width: str) -> N
     image = axes.imshow(panel.counts, cmap=st.SEQUENTIAL, aspect="auto", vmin=0)
     for y, row in enumerate(panel.counts):
         for x, count in enumerate(row):
-            red, green, blue = image.to_rgba(count)[:3]
-            ink = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+            ink = st.readable(*image.to_rgba(count)[:3])
             axes.text(x, y, str(count), ha="center", va="center", fontsize=st.SMALL, color=ink)
     axes.set_yticks(range(len(panel.rows)), whole(panel.rows, NAMES), linespacing=st.SPACING)
     cell = (room - NAMES) / len(panel.columns) - 0.05

@@ -97,6 +97,11 @@ def _advance(letter: str) -> float:
     return float(font.load_char(ord(letter)).linearHoriAdvance) / 65536 / SMALL
 
 
+def readable(red: float, green: float, blue: float) -> str:
+    """Return black on light colours and white on dark ones."""
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+
+
 def inches_high(figure: Any) -> float:
     """Return the height of a figure or subfigure in inches."""
     return float(figure.bbox.height / figure.get_figure(root=True).dpi)
@@ -229,3 +234,10 @@ def compose(sketches: Sequence[Sketch], width: str) -> Any:
             if finish is not None:
                 finish()
     return figure
+
+
+def save_sketch(sketch: Callable[[], Sketch], width: str, path: Path) -> None:
+    """Draw a sketch into a file; see `save_figure`."""
+    with look():
+        made = sketch()
+    save_figure(compose([made], width), path)
