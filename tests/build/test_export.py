@@ -12,9 +12,8 @@ from PIL import Image
 
 from limner import exams
 from limner.build import hub
-from limner.build.engine import Builder, Spending
+from limner.build.engine import Builder, Spending, change_build, with_models
 from limner.build.export import ExportResult, export
-from limner.build.open import change_build, with_models
 from limner.build.records import load_build
 from limner.core import settings
 from limner.core.errors import UsageError

@@ -77,13 +77,10 @@ class Flow:
 
     def signature(self, place: RecipeStep, beside: Sequence[BuildItem] = ()) -> list[Any]:
         """Return everything that determines a step's outcome, except the items it works on."""
-        asked = {
-            word: {name: value for name, value in self.roles.items() if name == role or name.startswith(f"{role}.")}
-            for word, role in place.roles.items()
-        }
         step = place.step
+        asked = {name: value for name, value in self.roles.items() if name.partition(".")[0] in step.roles}
         wording = self.prompts.hash(*step.prompts) if step.prompts else None
-        parts = [step.name, step.version, place.settings.model_dump(mode="json"), asked, wording]
+        parts = [step.name, place.settings.model_dump(mode="json"), asked, wording]
         seen = [[item.id, {name: item.body.get(name) for name in step.beside_reads}] for item in beside]
         return [*parts, digest(seen)] if step.beside else parts
 

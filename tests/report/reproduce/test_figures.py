@@ -59,7 +59,7 @@ def test_own_painter_is_no_row_of_the_papers_figures(store: Store) -> None:
 def test_figure_of_drawings_is_priced_by_its_question_alone(store: Store) -> None:
     asked = Reproduction("sample/genexam", painters=("Nano Banana Pro",))
     checklist = make_checklist(asked, store)
-    items = {each.wants.item.name: each for each in checklist.items}
+    items = {each.item.name: each for each in checklist.items}
     figure, table = items["Figure 1"].calls, items["Table 2"].calls
     assert figure == 2
     assert table == 2 * len(exam("genexam").questions)
@@ -84,7 +84,7 @@ def test_figure_shows_no_other_strategies_of_its_painters(store: Store, tmp_path
         Reproduction("sample/worldgenbench", painters=tuple(how["painters"]), judges=("ocr",)), store
     )
     assert len({group.name for group in checklist.groups}) == 2
-    items = {each.wants.item.name: each for each in checklist.items}
+    items = {each.item.name: each for each in checklist.items}
     for name in ("Figure 5", "Figure 7"):
         (figure,) = figures_of(checklist, items[name])
         assert figure.choice.loaded is not None

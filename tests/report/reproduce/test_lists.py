@@ -15,9 +15,10 @@ from limner.exams import SHIPPED
 from limner.painters import open_service
 from limner.report.paper import find
 from limner.report.plots import load_plots as known_plots
+from limner.report.reproduce import Reproduction
 from limner.report.reproduce.items import request_of, row_names
 from limner.report.reproduce.request import PaperItem, chosen_items, paper_list
-from limner.report.reproduce.rows import row_finder
+from limner.report.reproduce.rows import RowFinder
 from limner.store import Store
 from limner.strategies import known_options
 from tests.needs import shared
@@ -86,8 +87,7 @@ def test_names_used_in_list_exist(kind: str) -> None:
 def test_every_row_has_painter_or_stated_reason(kind: str) -> None:
     listing = paper_list(kind)
     names = row_names(listing, kind)
-    presets = exams.kind(kind).all_presets
-    finder = row_finder(listing, names, (), settings.load(), presets, judge=None, judges={}, helpers={})
+    finder = RowFinder.make(Reproduction(kind), listing, names, settings.load())
     rows = [finder.find(name) for name in names]
     assert all(row.word or row.strategy or row.cannot for row in rows)
     assert not any("does not know a model of this name" in (row.cannot or "") for row in rows)
@@ -97,8 +97,7 @@ def test_every_row_has_painter_or_stated_reason(kind: str) -> None:
 @pytest.mark.parametrize("kind", SHIPPED)
 def test_row_options_are_accepted_by_their_painters(kind: str, store: Store) -> None:
     listing, known = paper_list(kind), settings.load()
-    presets = exams.kind(kind).all_presets
-    finder = row_finder(listing, [], (), known, presets, judge=None, judges={}, helpers={})
+    finder = RowFinder.make(Reproduction(kind), listing, [], known)
     rows = [finder.find(name) for name, row in listing.rows.items() if row.painter_args and not row.requires]
     painters = {row.name: open_service(row.spec, known, store.blobs, row.painter_args) for row in rows}
     assert {name for name, painter in painters.items() if painter.rewrites} == REWRITTEN.get(kind, set())
@@ -114,8 +113,7 @@ def test_models_that_a_service_offers_are_not_called_unavailable() -> None:
         assert offered[name].startswith("fal/")
         assert known.painters[offered[name]].image_bound
     listing = paper_list("genexam")
-    presets = exams.kind("genexam").all_presets
-    row = row_finder(listing, [], (), known, presets, judge=None, judges={}, helpers={}).find("BAGEL (thinking)")
+    row = RowFinder.make(Reproduction("genexam"), listing, [], known).find("BAGEL (thinking)")
     assert (row.spec, row.cannot) == ("fal/fal-ai/bagel", None)
 
 
@@ -136,5 +134,5 @@ def test_items_are_selected_by_name() -> None:
 def test_invalid_list_is_reported_with_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "reproduce.toml").write_text('[[items]]\nname = "Table 1"\nlayuot = "table1"\n', "utf-8")
     monkeypatch.setattr("limner.report.reproduce.request.paper_file", lambda *_: tmp_path / "reproduce.toml")
-    with pytest.raises(DataError, match=r"the exam 'genexam' is broken: .*items\.0\."):
+    with pytest.raises(DataError, match=r"the exam 'genexam' is broken: .*items\."):
         paper_list("genexam")

@@ -58,8 +58,8 @@ def replies(tmp_path: Path) -> Path:
 def own_rows(checklist: Checklist, store: Store) -> list[str]:
     """The strategies of the store's rows in Table 2."""
     (item,) = checklist.items
-    assert item.wants.layout is not None
-    table = build(item.wants.layout, store, checklist.choice(item.wants, item.steps), checklist.exam)
+    assert item.layout is not None
+    table = build(item.layout, store, checklist.choice(item), checklist.exam)
     mine = [row for sheet in table.flat for row in sheet.rows() if not row.published]
     return [row.about["strategy"].partition("[")[0] for row in mine]
 
@@ -80,7 +80,7 @@ def test_trained_row_is_recognised_only_if_it_was_made_so(tmp_path: Path, store:
     planner = f"replay/{replies(tmp_path)}"
     words: dict[str, Any] = {
         "painters": [f"{ROW}={SPEC}"], "painter_options": OPTIONS, "judges": ["ocr"], "store": store,
-        "asking": Asking(preset="paper-diffusion"), "measuring": Measuring(regions="classical"),
+        "asking": Asking(preset="paper-diffusion"), "measuring": Measuring({"regions": "classical"}),
     }  # fmt: skip
     run("sample/mmmg", **words)
     how = {"strategy_options": {"planner": planner}}

@@ -4,5 +4,5 @@ A layout (TOML) defines what a table shows; `build` fills it from the published 
 in ``tables`` write it in each format.
 """
 
-from .build import TableChoice, build
-from .schema import Layout, find, known, wrong
+from .build import build
+from .schema import Layout, TableChoice, find, known, wrong

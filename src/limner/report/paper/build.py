@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from ... import exams
 from ...core.errors import UsageError
 from ...core.exam import Exam
 from ...core.plot_data import least_to_most
@@ -17,31 +16,7 @@ from ...store import Store
 from ..tables.model import INTERVALS, MAX_NOTES, STORE, Cell, Column, RowBlock, Sheet, Table, TableRow
 from .holdings import Holdings, PainterResult, load_holdings
 from .rows import StoreRow, StoreRows, board_blocks, judges, published, published_rows, release_board
-from .schema import COUNTED, JUDGES, Layout, RowGroup, Section, specs
-
-
-@dataclass(frozen=True)
-class TableChoice:
-    """The choice of what a table shows.
-
-    Attributes:
-        exam: The exam's name in the store; by default the exam of the layout's kind.
-        on: The questions a store's painters are compared on.
-        which: Filters of drawings and marks; see `limner.api.groups`.
-        section: The only section to show; by default all.
-        study: The only study whose people are used, with its weights.
-        full: Whether to show everything: the release's boards, intervals in all columns, all notes.
-    """
-
-    published: bool = True
-    intervals: bool = True
-    reading: str = "careful"
-    exam: str | None = None
-    on: str = "common"
-    which: Mapping[str, Any] = field(default_factory=dict)
-    section: str | None = None
-    study: str | None = None
-    full: bool = False
+from .schema import COUNTED, Layout, RowGroup, Section, TableChoice, specs
 
 
 def build(
@@ -54,16 +29,16 @@ def build(
     """
     choice = choice or TableChoice()
     sections = _sections(layout, choice.section)
-    held = None if store is None else _held(layout, store, choice)
+    held = None if store is None else load_holdings(store, layout, choice)
     if store is None and exam is not None and layout.rows == "exam":
-        held = Holdings(exams.kind(layout.exam).protocol, choice.reading, exam, place="in its data folder")
+        held = Holdings(choice.reading, exam, place="in its data folder")
     own = StoreRows(layout, held)
     sides = [(True, False), (False, True)] if layout.apart else [(True, True)]
     flat = []
     for printed_too, own_too in sides:
         sheet = _sheet(layout, sections, own if own_too else None, printed_too and choice.published)
         if any(group.rows for group in sheet.blocks):
-            flat.append(sheet if choice.intervals else _without_intervals(sheet))
+            flat.append(sheet if choice.intervals else _with_cells(sheet, lambda cells: map(_bare, cells)))
     shown = flat if choice.full else [_concise(sheet) for sheet in flat]
     remarks = notes(layout, held, [group for sheet in shown for group in sheet.blocks], choice.intervals)
     most = None if choice.full else max(0, MAX_NOTES - len(own.footnotes))
@@ -81,23 +56,24 @@ def build(
 
 def _concise(sheet: Sheet) -> Sheet:
     """Return the sheet with numbers of the whole exam first, without intervals elsewhere, without release boards."""
-    order = sorted(range(len(sheet.columns)), key=lambda place: not sheet.columns[place].whole)
+    columns = sheet.columns
+    order = sorted(range(len(columns)), key=lambda place: not columns[place].whole)
+    sheet = _with_cells(sheet, lambda cells: [cells[n] if columns[n].whole else _bare(cells[n]) for n in order])
+    blocks = tuple(block for block in sheet.blocks if not block.board)
+    return replace(sheet, columns=tuple(columns[place] for place in order), blocks=blocks)
+
+
+def _with_cells(sheet: Sheet, change: Callable[[Sequence[Cell]], Iterable[Cell]]) -> Sheet:
+    """Return the sheet with the cells of every row changed."""
     blocks = [
-        replace(
-            block,
-            rows=tuple(
-                replace(row, cells=tuple(_bare_unless(sheet.columns[place].whole, row.cells[place]) for place in order))
-                for row in block.rows
-            ),
-        )
+        replace(block, rows=tuple(replace(row, cells=tuple(change(row.cells))) for row in block.rows))
         for block in sheet.blocks
-        if not block.board
     ]
-    return replace(sheet, columns=tuple(sheet.columns[place] for place in order), blocks=tuple(blocks))
+    return replace(sheet, blocks=tuple(blocks))
 
 
-def _bare_unless(whole: bool, cell: Cell) -> Cell:
-    return cell if whole else replace(cell, low=None, high=None, few=None)
+def _bare(cell: Cell) -> Cell:
+    return replace(cell, low=None, high=None, few=None)
 
 
 def _sections(layout: Layout, wanted: str | None) -> Sequence[Section | None]:
@@ -108,24 +84,6 @@ def _sections(layout: Layout, wanted: str | None) -> Sequence[Section | None]:
         titles = ", ".join(section.title for section in layout.sections) or "none"
         raise UsageError(f"{layout.key} has no section {wanted!r}; it has: {titles}")
     return matches
-
-
-def _held(layout: Layout, store: Store, choice: TableChoice) -> Holdings:
-    return load_holdings(
-        store,
-        layout.exam,
-        exam=choice.exam,
-        which=choice.which,
-        reading=choice.reading,
-        tags=sorted({part.tag for part in layout.columns if part.tag is not None}),
-        subsets=sorted({part.subset for part in layout.columns if part.subset is not None}),
-        on=choice.on,
-        across=any(part.values == JUDGES for part in layout.columns),
-        only=layout.only,
-        rows=layout.rows,
-        agreeing=layout.agreeing,
-        study=choice.study,
-    )
 
 
 def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | None, printed_too: bool) -> Sheet:
@@ -151,19 +109,6 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | 
         groups = list(ranked(groups, columns, within=within, second=layout.second))
     title = "" if not layout.apart else "As published" if printed_too else STORE
     return Sheet(title, layout.stub, tuple(columns), tuple(group for group in groups if group.rows))
-
-
-def _without_intervals(sheet: Sheet) -> Sheet:
-    groups = [
-        replace(
-            group,
-            rows=tuple(
-                replace(line, cells=tuple(_bare_unless(False, cell) for cell in line.cells)) for line in group.rows
-            ),
-        )
-        for group in sheet.blocks
-    ]
-    return replace(sheet, blocks=tuple(groups))
 
 
 CONTROLS, OTHERS = "Controls", "Others"
@@ -220,21 +165,20 @@ def ranked(
     Only rows with the same evaluator, reading and questions are ranked together, and published rows separately.
     Equal numbers share a rank. A column with a single number, or with only equal numbers, is not ranked.
     """
-    if within:
-        return tuple(_together([block], columns, second)[0] if block.ranked else block for block in blocks)
-    chosen = iter(_together([block for block in blocks if block.ranked], columns, second))
-    return tuple(next(chosen) if block.ranked else block for block in blocks)
-
-
-def _together(blocks: Sequence[RowBlock], columns: Sequence[Column], second: bool) -> list[RowBlock]:
     alike: dict[tuple[object, ...], list[TableRow]] = {}
-    for row in (row for block in blocks for row in block.rows):
-        alike.setdefault(_basis(row), []).append(row)
-    marks = {basis: _marks(rows, columns, second) for basis, rows in alike.items()}
-    return [
-        replace(block, rows=tuple(replace(row, cells=_cells(row.cells, marks[_basis(row)])) for row in block.rows))
-        for block in blocks
-    ]
+    for place, block in enumerate(blocks):
+        for row in block.rows if block.ranked else ():
+            alike.setdefault((within and place, *_basis(row)), []).append(row)
+    ranks = {basis: _ranks(rows, columns, second) for basis, rows in alike.items()}
+
+    def marked(place: int, row: TableRow) -> TableRow:
+        given = zip(row.cells, ranks[within and place, *_basis(row)], strict=True)
+        return replace(row, cells=tuple(replace(cell, rank=rank.get(cell.value, 0)) for cell, rank in given))
+
+    return tuple(
+        replace(block, rows=tuple(marked(place, row) for row in block.rows)) if block.ranked else block
+        for place, block in enumerate(blocks)
+    )
 
 
 def _basis(row: TableRow) -> tuple[object, ...]:
@@ -243,21 +187,15 @@ def _basis(row: TableRow) -> tuple[object, ...]:
     return row.published, *(row.about.get(name) for name in alike)
 
 
-def _marks(rows: Sequence[TableRow], columns: Sequence[Column], second: bool) -> list[dict[float, int]]:
-    marks: list[dict[float, int]] = []
+def _ranks(rows: Sequence[TableRow], columns: Sequence[Column], second: bool) -> list[dict[float | None, int]]:
+    """Return for each column the best value, and the second best, with their ranks."""
+    ranks: list[dict[float | None, int]] = []
     for place, column in enumerate(columns):
         values = {value for row in rows if (value := row.cells[place].value) is not None}
         order = sorted(values, reverse=column.better == "high")
-        marked = column.better != "none" and len(order) > 1
-        marks.append({value: rank for rank, value in enumerate(order[: 1 + second], 1)} if marked else {})
-    return marks
-
-
-def _cells(cells: Sequence[Cell], marks: Sequence[dict[float, int]]) -> tuple[Cell, ...]:
-    return tuple(
-        replace(cell, rank=0 if cell.value is None else mark.get(cell.value, 0))
-        for cell, mark in zip(cells, marks, strict=True)
-    )
+        ranked = column.better != "none" and len(order) > 1
+        ranks.append({value: rank for rank, value in enumerate(order[: 1 + second], 1)} if ranked else {})
+    return ranks
 
 
 def turned(sheet: Sheet, how: str) -> Sheet:
@@ -272,59 +210,40 @@ def turned(sheet: Sheet, how: str) -> Sheet:
 def _columns(sheet: Sheet) -> Sheet:
     """Turn every row into a column, and every column into a row labelled with its head."""
     rows = [(group.title, line) for group in sheet.blocks for line in group.rows]
-    columns = tuple(
-        Column(
-            head=line.label,
-            over=title,
-            path=line.label,
-            published=line.published,
-            notes=line.notes,
-            coverage=line.coverage,
-        )
+    columns = [
+        Column(line.label, title, line.label, published=line.published, notes=line.notes, coverage=line.coverage)
         for title, line in rows
-    )
-    groups = []
-    for title, places in groupby(range(len(sheet.columns)), key=lambda place: sheet.columns[place].over):
+    ]
+    blocks = []
+    for title, heads in groupby(enumerate(sheet.columns), key=lambda place: place[1].over):
         lines = [
-            TableRow(column.head, tuple(line.cells[place] for _, line in rows), notes=column.notes)
-            for place in places
-            for column in [sheet.columns[place]]
+            TableRow(head.head, tuple(line.cells[place] for _, line in rows), notes=head.notes) for place, head in heads
         ]
-        groups.append(RowBlock(title, tuple(lines)))
-    return replace(sheet, columns=columns, blocks=tuple(groups))
+        blocks.append(RowBlock(title, tuple(lines)))
+    return replace(sheet, columns=tuple(columns), blocks=tuple(blocks))
 
 
 def _blocks(sheet: Sheet, scores: bool) -> Sheet:
     """Turn every row into a block: a row per figure with the values as columns, or the other way round."""
     cells = {(column.block, column.figure): place for place, column in enumerate(sheet.columns)}
-    blocks, figures = (sorted({key[side] for key in cells}) for side in (0, 1))
-    heads = {column.block: column.value_head for column in sheet.columns}
-    names = {column.figure: column for column in sheet.columns}
+    values = {column.block: column.value_head for column in sorted(sheet.columns, key=lambda column: column.block)}
+    figures = {column.figure: column for column in sorted(sheet.columns, key=lambda column: column.figure)}
     if scores:
-        columns = tuple(Column(head=heads[block], path=heads[block]) for block in blocks)
+        columns = [Column(head=head, path=head) for head in values.values()]
+        lines = [(column.figure_head, [(value, figure) for value in values]) for figure, column in figures.items()]
     else:
-        columns = tuple(
-            replace(names[figure], head=names[figure].figure_head, over=names[figure].figure_over) for figure in figures
-        )
-
-    def lines(line: TableRow) -> Iterator[TableRow]:
-        for outer in figures if scores else blocks:
-            inner: Sequence[int] = blocks if scores else figures
-            keys = [(one, outer) if scores else (outer, one) for one in inner]
-            label = names[outer].figure_head if scores else heads[outer]
-            line_cells = tuple(line.cells[cells[key]] if key in cells else Cell() for key in keys)
-            yield TableRow(label, line_cells, published=line.published)
-
-    groups = [
-        RowBlock(_transposed_title(line), tuple(lines(line)), group.ranked, line.published, line.notes)
-        for group in sheet.blocks
-        for line in group.rows
-    ]
-    return replace(sheet, columns=columns, blocks=tuple(groups))
-
-
-def _transposed_title(line: TableRow) -> str:
-    return f"{line.label} ({line.covered})" if line.covered else line.label
+        columns = [replace(each, head=each.figure_head, over=each.figure_over) for each in figures.values()]
+        lines = [(head, [(value, figure) for figure in figures]) for value, head in values.items()]
+    blocks = []
+    for group in sheet.blocks:
+        for row in group.rows:
+            inside = [
+                TableRow(head, tuple(row.cells[cells[key]] if key in cells else Cell() for key in keys), row.published)
+                for head, keys in lines
+            ]
+            title = f"{row.label} ({row.covered})" if row.covered else row.label
+            blocks.append(RowBlock(title, tuple(inside), group.ranked, row.published, row.notes))
+    return replace(sheet, columns=tuple(columns), blocks=tuple(blocks))
 
 
 REMARKS = 8
@@ -340,9 +259,8 @@ def caption(
 ) -> list[str]:
     """Return the lines of the caption: title, sources of the figures, and the store's judges and questions."""
     tables = layout.tables(None)
-    place = (
-        tables[0] if len(tables) == 1 else "Tables " + " and ".join(board.removeprefix("Table ") for board in tables)
-    )
+    numbers = " and ".join(table.removeprefix("Table ") for table in tables)
+    place = tables[0] if len(tables) == 1 else f"Tables {numbers}"
     name = layout.paper.cite.partition(" ")[0]
     lines = [f"{name}, {place}: {layout.title}." if tables else f"{name}: {layout.title}."]
     if with_published and (tables or layout.sections):
@@ -353,7 +271,9 @@ def caption(
         lines.append(f"Published figures: {layout.paper.cite}{by}.")
         about = [release_board(layout, board).about for board in layout.boards if boards]
         lines += [f"{each} Its rows are not ranked with the paper's." for each in about]
-    by = f", {_judges(held)}" if layout.rows == "painters" and held is not None and held.rows else ""
+    by = ""
+    if layout.rows == "painters" and held is not None and held.rows:
+        by = f", judge {', '.join(dict.fromkeys(own.evaluator.told for own in held.rows))}"
     if layout.about_people and held is not None and held.exam is not None and held.agreement is not None:
         about_store = f"{STORE}: exam {held.exam.name}{by}; {held.agreement.words}; reading {held.reading}."
         return [*lines, about_store, *(_warnings(held) if by else [])]
@@ -365,7 +285,11 @@ def caption(
         about_store += f"{by}, reading {held.reading}{_alike(held)}"
     if held.agreement is not None and held.agreement.people is not None:
         about_store += f"; {held.agreement.words}"
-    return [*lines, f"{about_store}.", *([*_warnings(held), *_cuts(held)] if layout.rows == "painters" else [])]
+    lines.append(f"{about_store}.")
+    if layout.rows == "painters":
+        lines += _warnings(held)
+        lines += [f"{_whose(held, side)}{note}." for side in held.compared for note in side.first]
+    return lines
 
 
 def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock], intervals: bool) -> list[str]:
@@ -390,21 +314,11 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock], int
     return remarks + about_paper + _remarks(held.rows)
 
 
-def _judges(held: Holdings) -> str:
-    return f"judge {', '.join(dict.fromkeys(own.evaluator.told for own in held.rows))}"
-
-
 def _warnings(held: Holdings) -> list[str]:
     """Return the warnings about judges, with the judge's name if there are several judges."""
-    judges = {own.evaluator.id: own.evaluator for own in held.rows}
-    several = len(judges) > 1
-    return [
-        f"{judge.name}: {warning}" if several else warning for judge in judges.values() for warning in judge.warnings
-    ]
-
-
-def _cuts(held: Holdings) -> list[str]:
-    return [f"{_whose(held, side)}{note}." for side in held.compared for note in side.first]
+    judges = {own.evaluator.id: own.evaluator for own in held.rows}.values()
+    warnings = [(f"{judge.name}: ", warning) for judge in judges for warning in judge.warnings]
+    return [(name if len(judges) > 1 else "") + warning for name, warning in warnings]
 
 
 def _whose(held: Holdings, side: Comparable) -> str:

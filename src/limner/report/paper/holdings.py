@@ -1,12 +1,13 @@
-"""A store's data for a table: the painters' standings, with the facts about each painter."""
+"""A store's data for a table: the painters' standings and facts, and the evaluators' agreement with people."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import combinations
 from typing import Any, cast
 
 import sqlalchemy as sa
@@ -16,19 +17,21 @@ from ...core import settings
 from ...core.errors import DataError, UsageError
 from ...core.evaluator import Evaluator, without_options
 from ...core.exam import Exam
-from ...core.protocol import Protocol, Reading
+from ...core.protocol import Reading
 from ...core.settings import PainterFacts, Settings
 from ...exams import each, paper
 from ...painters.diffusers.options import ALIASES
-from ...scoring import Comparable, Group, Standing, comparable, comparables, standings
-from ...scoring.compare.judges import call_seconds
+from ...scoring import Comparable, Group, Standing, comparable, comparables, evaluators_of, standings
+from ...scoring.compare import AgreementNumber, Opinion
+from ...scoring.compare.judges import ExamOpinions, all_numbers, call_seconds, load_opinions, wanted_evaluators
+from ...scoring.compare.opinions import ANYONE
 from ...scoring.deviations import drawn_elsewhere
 from ...scoring.groups import checked_on, find_groups
 from ...store import Store
 from ...store.records import load_exam
 from ...store.schema import exams as stored_exams
-from .agreements import Agreements, agreements
-from .schema import AGREEING
+from ..tables.model import Cell, TableRow, interval_cell
+from .schema import AGREEING, ColumnSpec, Layout, TableChoice
 
 NOT_SET = "not set"
 """The value of an option that the painter was not given."""
@@ -93,7 +96,6 @@ class Holdings:
         place: The place where the exam was found.
     """
 
-    protocol: Protocol[Any]
     reading: str
     exam: Exam[Any] | None = None
     rows: tuple[PainterResult, ...] = ()
@@ -128,7 +130,7 @@ def training_in(store: Store, kind: str, name: str | None) -> Exam[Any] | None:
         UsageError: There are several, or the named build has none.
     """
     # Imported here because most tables do not need it.
-    from ...build.open import open_build
+    from ...build.engine import open_build
     from ...build.records import load_builds
 
     builders = [open_build(store, build.name) for build in load_builds(store) if name in (None, build.name)]
@@ -142,76 +144,49 @@ def training_in(store: Store, kind: str, name: str | None) -> Exam[Any] | None:
     return trained[0] if trained else None
 
 
-def load_holdings(
-    store: Store,
-    kind: str,
-    *,
-    exam: str | None = None,
-    which: Mapping[str, Any] | None = None,
-    reading: str = "careful",
-    tags: Sequence[str] = (),
-    subsets: Sequence[str] = (),
-    on: str = "common",
-    across: bool = False,
-    only: str | None = None,
-    rows: str = "painters",
-    agreeing: bool = False,
-    study: str | None = None,
-) -> Holdings:
-    """Read everything that a table needs from a store.
-
-    Args:
-        store: The store.
-        kind: The exam's kind.
-        exam: The exam's name; see `exam_in`.
-        which: Filters of drawings and marks; see `limner.api.groups`.
-        reading: How stored replies are read.
-        tags: The tags by which scores are broken down.
-        subsets: The named subsets of questions to compute scores for.
-        on: The questions on which painters are compared.
-        across: Whether all evaluators are compared on the same questions too.
-        only: The spec or name of the only painter to read; by default all.
-        rows: The subject of the table's rows; only what they show is computed.
-        agreeing: Whether the table shows the evaluators' agreement or ratings.
-        study: The study whose people are used; see `limner.report.paper.agreements.agreements`.
-    """
-    protocol = exams.kind(kind).protocol
-    held = Holdings(protocol, reading)
-    if rows == "training":
-        return replace(held, exam=training_in(store, kind, exam))
-    name = exam_in(store, kind, exam)
+def load_holdings(store: Store, layout: Layout, choice: TableChoice) -> Holdings:
+    """Read everything that a table needs from a store; only what its rows show is computed."""
+    kind, held = exams.kind(layout.exam), Holdings(choice.reading)
+    if layout.rows == "training":
+        return replace(held, exam=training_in(store, layout.exam, choice.exam))
+    name = exam_in(store, layout.exam, choice.exam)
     if name is None:
         return held
-    whole = load_exam(store, name, exams.kind(kind).rubric)
-    if rows == "exam":
-        return replace(held, exam=whole)
-    if agreeing:
-        held = replace(held, agreement=agreements(store, name, reading, study, which or {}, rows))
-    if rows in AGREEING:
-        return replace(held, exam=whole)
-    _, groups = find_groups(name, store=store, reading=reading, **(which or {}))
-    if only is not None:
-        groups = [group for group in groups if only in (group.painter, group.spec)]
-    chosen = checked_on(on)
-    if across:
-        sides = [comparable(groups, protocol, chosen)] if groups else []
+    whole = load_exam(store, name, kind.rubric)
+    held = replace(held, exam=whole)
+    if layout.rows == "exam":
+        return held
+    if layout.agreeing:
+        held = replace(held, agreement=agreements(store, name, layout, choice))
+    if layout.rows in AGREEING:
+        return held
+    _, groups = find_groups(name, store=store, reading=choice.reading, **choice.which)
+    if layout.only is not None:
+        groups = [group for group in groups if layout.only in (group.painter, group.spec)]
+    on = checked_on(choice.on)
+    if layout.by_judge:
+        sides = [comparable(groups, kind.protocol, on)] if groups else []
     else:
-        sides = comparables(groups, protocol, chosen)
+        sides = comparables(groups, kind.protocol, on)
+    subsets = {None: None} | {part.subset: whole.subsets.get(part.subset, ()) for part in layout.columns if part.subset}
+    tags = sorted({part.tag for part in layout.columns if part.tag is not None})
     known_settings, own = settings.load(), []
     for side in sides:
         for group in sorted(side.everyone, key=lambda group: (group.painter, group.strategy, group.evaluator.name)):
             ids = {entry.question.id for entry in side.basis(group)}
             inside = group.select(ids) if ids else group
-            parts = {None: inside} | {name: inside.select(whole.subsets.get(name, frozenset())) for name in subsets}
             # Each part separately: the common questions are already chosen.
             numbers = {
-                part: standings(name, [some], protocol, cast(Reading, reading), tags, "all")[0]
-                for part, some in parts.items()
-                if rows == "painters"
-            }
+                part: standings(
+                    name, [inside if some is None else inside.select(some)], kind.protocol,
+                    cast(Reading, choice.reading), tags, "all",
+                )[0]
+                for part, some in subsets.items()
+                if layout.rows == "painters"
+            }  # fmt: skip
             own.append(PainterResult(group.name, group, facts_of(group.painter, group.spec, known_settings), numbers))
-    took = call_seconds(store, groups) if rows == "judges" else {}
-    return replace(held, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
+    took = call_seconds(store, groups) if layout.rows == "judges" else {}
+    return replace(held, rows=tuple(own), compared=tuple(sides), took=took)
 
 
 NOT_MODELS = ("folder", "control", "python")
@@ -303,3 +278,151 @@ def shown(facts: PainterFacts, name: str) -> str | None:
     if name == "resolution" and (side := re.fullmatch(r"(\d+)\s*[x*×]\s*(\d+)", value)) and side[1] == side[2]:
         return side[1]
     return value
+
+
+HUMAN_ICCS = ("ICC(2,1)", "ICC(1,1)")
+"""The forms that a table may show: the second if no two drawings have a number from everyone, as with many people."""
+AMONG_PEOPLE = ("std", *HUMAN_ICCS)
+"""Measures of agreement among people, which do not depend on the row's judge."""
+Key = tuple[str, str, str | None, str, str]
+"""First evaluator, second evaluator, category, score, measure."""
+
+
+@dataclass(frozen=True)
+class Agreements:
+    """The numbers of agreement, for looking up.
+
+    Attributes:
+        numbers: The computed numbers.
+        everyone: The opinions of all evaluators about the drawings.
+        people: The name of the people with whom judges are compared; None if there are none.
+    """
+
+    numbers: Mapping[Key, AgreementNumber]
+    everyone: ExamOpinions
+    people: str | None
+
+    def find(
+        self, first: str, words: str, category: str | None = None, second: str | None = None
+    ) -> list[AgreementNumber]:
+        """Return the numbers for words such as ``mae spelling+logic`` or ``kendall relaxed / overall``.
+
+        If any number is missing, the result is empty.
+        """
+        measure, _, score = words.partition(" ")
+        who = ANYONE if measure in AMONG_PEOPLE else first
+        keys = [(who, second or self.people or "", category, name, measure) for name in score.split("+")]
+        return [self.numbers[key] for key in keys] if self.numbers.keys() >= {*keys} else []
+
+    def cell(
+        self, first: str, words: str, spec: ColumnSpec, category: str | None = None, second: str | None = None
+    ) -> Cell:
+        """Return the number for words as in `find`, or after ``p`` its p-value; several become their mean."""
+        p = words.startswith("p ")
+        numbers = self.find(first, words.removeprefix("p "), category, second)
+        values = [number.p if p else number.value for number in numbers]
+        if not numbers or None in values:
+            return Cell()
+        mean = sum(value for value in values if value is not None) / len(values)
+        ends = (None, None) if len(numbers) > 1 or p else (numbers[0].low, numbers[0].high)
+        value, low, high = (None if end is None else spec.scale * end for end in (mean, *ends))
+        return interval_cell(value, low, high, spec.digits)
+
+    @property
+    def words(self) -> str:
+        """The people with whom judges are compared, in words for captions."""
+        if self.people is None:
+            return "no one has rated its drawings in a study"
+        (together,) = [opinion for opinion in self.everyone.opinions if opinion.name == self.people]
+        many = len(self.everyone.people[together.study or ""])
+        return f"{self.people}: {many} {'person' if many == 1 else 'people'}, {self.rated} drawings"
+
+    @property
+    def rated(self) -> int:
+        """The number of drawings that these people rated."""
+        return sum(_drawings(opinion) for opinion in self.everyone.opinions if opinion.name == self.people)
+
+
+def agreements(store: Store, exam: str, layout: Layout, choice: TableChoice) -> Agreements:
+    """Return the numbers of agreement of this exam that a table needs; without a study, of the one most rated."""
+    kept = {name: choice.which[name] for name in ("painters", "without", "selection") if name in choice.which}
+    everyone = load_opinions(store, exam, kept, reading=choice.reading, study=choice.study)
+    together = [opinion for opinion in everyone.opinions if opinion.kind == "people"]
+    people = max(together, key=lambda number: (_drawings(number), number.name), default=None)
+    numbers = dict[Key, AgreementNumber]()
+    if layout.rows != "rated" and (people is not None or layout.rows == "pairs"):
+        wanted = wanted_evaluators((), evaluators_of(store, exam), {})
+        by = ["painter"] if layout.rows == "painters" else []
+        for number in all_numbers(everyone, wanted, by, ["drawing"]):
+            numbers[number.first, number.second, number.category, number.score, number.measure] = number
+    return Agreements(numbers, everyone, people.name if people else None)
+
+
+def _drawings(opinion: Opinion) -> int:
+    return len({*opinion.marks, *(id for given in opinion.scores.values() for id in given)})
+
+
+def agreement_rows(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
+    """Yield the rows of a table about evaluators, pairs of evaluators, or painters' ratings, if they show something."""
+    make = {"rated": _rated, "pairs": _pairs}.get(layout.rows, _evaluators)
+    yield from (row for row in make(layout, held, specs) if any(cell.value is not None for cell in row.cells))
+
+
+def _evaluators(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
+    for opinion in held.everyone.opinions:
+        if opinion.kind in ("person", "people"):
+            continue
+        for score in [name for name in layout.scores if name in opinion.scores] + sorted(opinion.scales):
+            pair = score if score == layout.against else f"{score} / {layout.against}"
+            cells = tuple(held.cell(opinion.name, f"{spec.figure.agreement} {pair}", spec) for spec in specs)
+            label = opinion.name if score in opinion.scales else f"{score} by {opinion.name}"
+            yield TableRow(label, cells, about={"evaluator": opinion.name, "score": score})
+
+
+def _pairs(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
+    """Yield the rows of people among themselves, of each judge with people, and of every two judges."""
+    judges = sorted(one.name for one in held.everyone.opinions if one.kind in ("judge", "panel"))
+    scores = [spec.figure.score for spec in specs]
+    form = next((each for each in HUMAN_ICCS if any(held.find(ANYONE, f"{each} {name}") for name in scores)), "")
+    listed = [(f"Human-Human {form}", ANYONE, held.people, form)] if form else []
+    listed += [(f"{judge}-Human ρ", judge, held.people, "spearman") for judge in judges if held.people]
+    listed += [(f"{one} vs {other} ρ", one, other, "spearman") for one, other in combinations(judges, 2)]
+    for label, first, second, measure in listed:
+        cells = tuple(held.cell(first, f"{measure} {spec.figure.score}", spec, second=second) for spec in specs)
+        yield TableRow(label, cells, about={"evaluator": first, "with": second or ""})
+
+
+def _rated(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
+    """Yield a row for every rated painter, in order of names."""
+    columns = [_means(held, spec.figure.rated) for spec in specs]
+    for painter in sorted({seen.painter for seen in held.everyone.seen.values()}):
+        cells = []
+        for spec, means in zip(specs, columns, strict=True):
+            value = means.get(painter)
+            if value is not None and spec.figure.place:
+                value = 1.0 + sum(other < value for other in means.values())
+            cells.append(interval_cell(value, None, None, spec.digits))
+        yield TableRow(painter, tuple(cells), about={"painter": painter})
+
+
+def _means(held: Agreements, names: Sequence[str]) -> dict[str, float]:
+    """Return each painter's mean on the first scale with ratings; those of all people together take precedence."""
+    for name in names:
+        for opinion in sorted(held.everyone.opinions, key=lambda opinion: opinion.name != held.people):
+            if opinion.kind == "person":
+                continue
+            if name in opinion.painters:
+                return dict(opinion.painters[name])
+            if name in opinion.scores:
+                weights = held.everyone.weights.get(opinion.study or "", {})
+                return _by_painter(opinion.scores[name], weights, held.everyone)
+    return {}
+
+
+def _by_painter(given: Mapping[str, float], weights: Mapping[str, float], everyone: ExamOpinions) -> dict[str, float]:
+    sums: dict[str, list[float]] = {}
+    for id, value in given.items():
+        total = sums.setdefault(everyone.seen[id].painter, [0.0, 0.0])
+        total[0] += weights.get(id, 1.0) * value
+        total[1] += weights.get(id, 1.0)
+    return {painter: top / bottom for painter, (top, bottom) in sums.items()}

@@ -17,9 +17,8 @@ from ...scoring.deviations import of_drawings, of_marks, of_number
 from ...scoring.standings import costs
 from ...store.markings import Marking
 from ..tables.model import MISSING, Cell, Column, RowBlock, TableRow, interval_cell, score_cell
-from .agreements import Agreements, agreement_rows
-from .holdings import Holdings, PainterResult, shown
-from .schema import AGREEING, COUNTED, JUDGES, Board, ColumnSpec, Layout, RowGroup, Section
+from .holdings import Agreements, Holdings, PainterResult, agreement_rows, shown
+from .schema import AGREEING, COUNTED, Board, ColumnSpec, Layout, RowGroup, Section
 
 DIRECT = "direct"
 StoreRow = tuple[PainterResult | None, TableRow]
@@ -34,11 +33,6 @@ class StoreRows:
     held: Holdings | None
     footnotes: dict[str, int] = field(default_factory=dict)
     _asked: dict[str, list[str]] = field(default_factory=dict)
-
-    @property
-    def by_judge(self) -> bool:
-        """Whether the table has a column for each judge."""
-        return any(part.values == JUDGES for part in self.layout.columns)
 
     @property
     def judges(self) -> list[str]:
@@ -63,7 +57,7 @@ class StoreRows:
             return [(None, line) for line in agreement_rows(self.layout, held.agreement, specs)]
         if self.layout.rows == "judges":
             return [(None, self._judge_row(rows, specs)) for rows in group_by_evaluator(held.rows)]
-        if self.by_judge:
+        if self.layout.by_judge:
             painters: dict[str, list[PainterResult]] = {}
             for own in held.rows:
                 painters.setdefault(own.name, []).append(own)
@@ -76,7 +70,7 @@ class StoreRows:
         self, own: PainterResult, specs: Sequence[ColumnSpec], others: Sequence[PainterResult]
     ) -> TableRow:
         assert self.held is not None
-        group, judged = own.group, not self.by_judge
+        group, judged = own.group, not self.layout.by_judge
         label = f"{own.name} · {group.evaluator.name}" if judged and len(self.judges) > 1 else own.name
         about = {"painter": group.painter, "strategy": group.strategy, "reading": self.held.reading}
         about |= {"judge": group.judge if judged else "", "n": str(own.scores[None].n)}
@@ -100,7 +94,7 @@ class StoreRows:
         If columns are judges, the differences of a judge are in a footnote at its column.
         """
         assert self.held is not None
-        remarks = [] if self.by_judge else self._marked(rows[0].evaluator)
+        remarks = [] if self.layout.by_judge else self._marked(rows[0].evaluator)
         drawn = of_drawings(exams.kind(self.layout.exam), [own.group for own in rows])
         if self.layout.drawings is None:
             return self._footnote([*remarks, *drawn, *of_number(scored, self.layout.paper.questions)])
@@ -148,7 +142,7 @@ def painter_cell(
     """Return a painter's cell; `others` are the painter's rows, one for each judge."""
     figure = spec.figure
     if figure.agreement is not None:
-        return agreement.cell(own.evaluator.name, spec, own.group.name) if agreement else Cell()
+        return agreement.cell(own.evaluator.name, figure.agreement, spec, own.group.name) if agreement else Cell()
     if spec.value.judge is not None:
         under = [row for row in others if row.evaluator.name == spec.value.judge]
         return _score(under[0], spec) if under else Cell()
@@ -171,7 +165,7 @@ def judge_cell(
     """Return a judge's cell: `rows` are the painters that it marked, `took` the seconds of its calls."""
     figure = spec.figure
     if figure.agreement is not None:
-        return agreement.cell(rows[0].evaluator.name, spec) if agreement else Cell()
+        return agreement.cell(rows[0].evaluator.name, figure.agreement, spec) if agreement else Cell()
     if figure.option is not None:
         option: str = rows[0].evaluator.options.get(figure.option, "")
         return Cell(figure.words.get(option, option)) if option else Cell()

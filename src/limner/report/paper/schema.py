@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -38,7 +38,7 @@ class Figure(StrictModel):
         drawn: A setting with which the painter drew.
         mean: The quantity whose mean over the row's drawings or markings is shown.
         measure: A statistic of the stored exam; see `limner.report.paper.rows`.
-        agreement: A measure of the evaluator's agreement with people; see `limner.report.paper.agreements`.
+        agreement: A measure of the evaluator's agreement with people; see `limner.report.paper.holdings`.
         rated: The scales or metrics whose mean for the painter is shown; the first one with ratings is used.
         place: Whether to show the painter's rank by the mean of `rated`, the lowest first, instead of the mean.
         where: The tags of the questions over which a measure is computed.
@@ -225,6 +225,11 @@ class Layout(StrictModel):
         return self.rows in AGREEING or all(figure.agreement for figure in figures)
 
     @property
+    def by_judge(self) -> bool:
+        """Whether it has a column for each judge."""
+        return any(part.values == JUDGES for part in self.columns)
+
+    @property
     def key(self) -> str:
         """Its name on the command line."""
         return f"{self.exam}:{self.name}"
@@ -241,6 +246,30 @@ class Layout(StrictModel):
         if self.boards and (self.sections or self.rows != "painters"):
             raise ValueError("a board goes into a table of painters without sections")
         return self
+
+
+@dataclass(frozen=True)
+class TableChoice:
+    """The choice of what a table shows.
+
+    Attributes:
+        exam: The exam's name in the store; by default the exam of the layout's kind.
+        on: The questions a store's painters are compared on.
+        which: Filters of drawings and marks; see `limner.api.groups`.
+        section: The only section to show; by default all.
+        study: The only study whose people are used, with its weights.
+        full: Whether to show everything: the release's boards, intervals in all columns, all notes.
+    """
+
+    published: bool = True
+    intervals: bool = True
+    reading: str = "careful"
+    exam: str | None = None
+    on: str = "common"
+    which: Mapping[str, Any] = field(default_factory=dict)
+    section: str | None = None
+    study: str | None = None
+    full: bool = False
 
 
 FILE = "tables.toml"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from ... import exams
 from ...calls.budget import Budget, BudgetReached
@@ -27,73 +27,22 @@ from ...store.records import Drawing, load_drawings
 from ...store.store import hide_password
 from ..paper import Layout, TableChoice, build
 from ..paper.holdings import plain_name
-from ..paper.schema import JUDGES
+from ..tables.model import Table
 from .items import (
     CellCount,
-    ItemRequest,
+    ItemState,
     RequestedCell,
-    TableCounter,
-    count_rows,
-    one_cell,
+    TableCells,
     request_of,
     row_names,
+    row_states,
     shown_questions,
+    sum_known,
     why_not_made,
 )
 from .request import PaperList, Reproduction, chosen_items, paper_list
-from .rows import RowFinder, StoredPainter, row_finder
+from .rows import RowFinder, StoredPainter
 from .steps import Planner, RunStep, StepState, make_step
-
-Number = TypeVar("Number", int, float)
-
-
-def sum_known(numbers: Iterable[Number | None]) -> Number | None:
-    """Return the sum; None if any number is unknown."""
-    known = list(numbers)
-    return None if None in known else sum(number for number in known if number is not None)
-
-
-@dataclass(frozen=True)
-class ItemState:
-    """The state of one table or figure: what the store has of it.
-
-    Attributes:
-        cells: The counts of its cells; None if it cannot be reproduced.
-        steps: The steps that make its rows, by the keys of `ItemRequest`.
-        by_hand: Commands to run by hand.
-        not_made: Why its plots cannot be made from the store yet.
-    """
-
-    wants: ItemRequest
-    cells: CellCount | None
-    steps: Mapping[RequestedCell, StepState]
-    by_hand: tuple[str, ...] = ()
-    not_made: str | None = None
-
-    @property
-    def dollars(self) -> float | None:
-        """The cost of the missing parts of its rows; None if any price is unknown."""
-        return sum_known(step.dollars for step in self.runnable)
-
-    @property
-    def calls(self) -> int | None:
-        """The number of paid calls that its rows still need; None if unknown."""
-        return sum_known(step.calls for step in self.runnable)
-
-    @property
-    def runnable(self) -> list[StepState]:
-        """Its steps that a command can do, without duplicates."""
-        return list({step.step.key: step for step in self.steps.values() if step.step.cannot is None}.values())
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain JSON."""
-        item = self.wants.item
-        return {
-            "name": item.name, "title": self.wants.title, "ablation": item.ablation, "cannot": item.cannot,
-            "cells": None if self.cells is None else self.cells.to_json(), "calls": self.calls,
-            "dollars": self.dollars, "rows": [row for row, _ in self.wants.wants.values()], "people": item.people,
-            "by_hand": list(self.by_hand), "note": item.note or None, "not_made": self.not_made,
-        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -138,7 +87,10 @@ class Checklist:
     @property
     def cells(self) -> CellCount:
         """The cell counts of all tables and figures together."""
-        return sum((item.cells for item in self.items if item.cells is not None), CellCount())
+        cells = CellCount()
+        for item in self.items:
+            cells.update(item.cells or {})
+        return cells
 
     @property
     def runnable(self) -> list[StepState]:
@@ -170,18 +122,11 @@ class Checklist:
 
     def groups_of(self, step: StepState) -> list[Group]:
         """Return the store's groups for a step's row; if there are none, those drawn elsewhere under its name."""
-        exact = [
-            group
-            for group in self.groups
-            if (group.painter, group.strategy) == (step.label, step.strategy) and group.evaluator.id in step.evaluators
-        ]
-        name = plain_name(step.step.row.name)
-        return exact or [
-            group
-            for group in self.groups
-            if drawn_elsewhere(group)
-            and plain_name(without_options(group.painter)) == name
-            and group.judge in step.judges
+        row, name = (step.label, step.strategy), plain_name(step.step.row.name)
+        exact = [group for group in self.groups if (group.painter, group.strategy) == row]
+        named = [group for group in self.groups if plain_name(without_options(group.painter)) == name]
+        return [group for group in exact if group.evaluator.id in step.evaluators] or [
+            group for group in named if drawn_elsewhere(group) and group.judge in step.judges
         ]
 
     def refused(self, group: Group) -> bool:
@@ -196,16 +141,22 @@ class Checklist:
             return max((len({e.question.id for e in group.scored}) / len(ids) for group in groups), default=0.0)
         return max((group.coverage for group in groups), default=0.0)
 
-    def choice(self, wants: ItemRequest, steps: Mapping[RequestedCell, StepState], **how: Any) -> TableChoice:
+    def choice(self, item: ItemState, **how: Any) -> TableChoice:
         """Return the choice for a table: the store's rows that its judges marked."""
         which: dict[str, Any] = {"selection": self.asked.selection, "wanted": lambda group: not self.refused(group)}
-        layout = wants.layout
-        if layout is not None and layout.rows == "painters" and not _by_judge(wants):
-            names = {judge for step in steps.values() for judge in step.judges}
+        layout = item.layout
+        if layout is not None and layout.rows == "painters" and not layout.by_judge:
+            names = {judge for step in item.steps.values() for judge in step.judges}
             which["judges"] = [evaluator.id for evaluator in self.evaluators if evaluator.judge in names]
         # The training part is a build's, under the build's own name.
         exam = self.asked.name if self.there and (layout is None or layout.rows != "training") else None
-        return TableChoice(reading=self.reading, exam=exam, section=wants.item.section, which=which, full=True, **how)
+        return TableChoice(reading=self.reading, exam=exam, section=item.item.section, which=which, full=True, **how)
+
+    def table(self, item: ItemState, layout: Layout, **how: Any) -> Table:
+        """Return an item's table with the store's rows."""
+        choice = self.choice(item, **how)
+        store = self.planner.store if self.there and choice.which.get("judges") != [] else None
+        return build(layout, store, choice, self.exam)
 
 
 def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -> Checklist:
@@ -220,25 +171,21 @@ def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -
     listing = paper_list(kind)
     loaded, why = _loaded(asked, store)
     stored = _there(asked, store)
-    names = row_names(listing, kind)
-    finder = row_finder(
-        listing, names, asked.painters, loaded_settings, exams.kind(kind).all_presets,
-        judge=asked.judge, judges=asked.other_judges, helpers=asked.strategy_options,
-        stored=_stored_painters(asked, store) if stored else (), painter_args=asked.painter_args,
-    )  # fmt: skip
+    finder = RowFinder.make(asked, listing, row_names(listing, kind), loaded_settings, _painters(asked, store, stored))
     reading = asked.reading or str(exams.kind(kind).preset(listing.preset).get("reading", "careful"))
     planner = Planner(asked, listing, store, loaded_settings, loaded, why)
-    wants = [request_of(item, kind) for item in chosen_items(listing, asked.items)]
+    items = [request_of(item, kind) for item in chosen_items(listing, asked.items)]
     exam = _selected(asked, loaded[1]) if loaded else None
-    wanted = [_steps(each, finder, exam) for each in wants]
-    states = _states(wants, wanted, planner)
+    wanted = [_steps(item, finder, exam) for item in items]
+    states = _states(items, wanted, planner)
     opened, groups = None, list[Group]()
     if stored and counted:
         opened, groups = find_groups(asked.name, store=store, reading=reading, selection=asked.selection)
     evaluators = evaluators_of(store, asked.name) if stored else []
-    cite = next((each.layout.paper.cite for each in wants if each.layout), kind)
+    cite = next((item.layout.paper.cite for item in items if item.layout), kind)
     notes = [f"{why}; without the questions, calls and prices are unknown"] if why else []
-    notes += [f"cannot be run here: {word}" for word in _unfit(states.values()) if word != why]
+    unfit = dict.fromkeys(state.why for state in states.values() if state.step.cannot is None and state.why)
+    notes += [f"cannot be run here: {word}" for word in unfit if word != why]
     # A figure of a few questions needs no step of its own if another item needs the whole row.
     steps = [each for each in states.values() if not each.step.questions or make_step(each.step.row).key not in states]
     checklist = Checklist(
@@ -248,12 +195,14 @@ def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -
     if refused := {group.entries[0].drawing.painter for group in groups if checklist.refused(group)}:
         words = f"left out: {', '.join(sorted(refused))}: not drawn as the paper's row of this name"
         checklist = replace(checklist, notes=(*notes, words))
-    items = []
-    for each, needed in zip(wants, wanted, strict=True) if counted else ():
+    if not counted:
+        return checklist
+    made = []
+    for item, needed in zip(items, wanted, strict=True):
         mine = {key: states[step.key] for key, step in needed.items()}
-        item = ItemState(each, None, mine, tuple(_by_hand(each, asked, finder, mine.values())))
-        items.append(_counted(checklist, item, store))
-    return replace(checklist, items=tuple(items))
+        by_hand = tuple(_by_hand(item, asked, finder, mine.values()))
+        made.append(_counted(checklist, replace(item, steps=mine, by_hand=by_hand)))
+    return replace(checklist, items=tuple(made))
 
 
 def _loaded(asked: Reproduction, store: Store) -> tuple[tuple[ExamSource, Exam[Any]] | None, str | None]:
@@ -273,8 +222,9 @@ def _there(asked: Reproduction, store: Store) -> bool:
     return True
 
 
-def _stored_painters(asked: Reproduction, store: Store) -> list[StoredPainter]:
-    drawings = load_drawings(store, asked.name)
+def _painters(asked: Reproduction, store: Store, stored: bool) -> list[StoredPainter]:
+    """Return the painters whose drawings the store has, in order."""
+    drawings = load_drawings(store, asked.name) if stored else []
     painters = {(each.label, each.spec, each.strategy): _stored_painter(each) for each in drawings}
     return [painters[key] for key in sorted(painters)]
 
@@ -287,19 +237,19 @@ def _selected(asked: Reproduction, exam: Exam[Any]) -> Exam[Any]:
     return exam.select(asked.selection, exams.kind(exam.kind).protocol.breakdowns)
 
 
-def _steps(wants: ItemRequest, finder: RowFinder, exam: Exam[Any] | None) -> dict[RequestedCell, RunStep]:
-    questions = shown_questions(wants.item, exam) if exam is not None else ()
-    steps, study = {}, wants.item.people if wants.item.sampled else None
-    for key, (name, judge) in wants.wants.items():
+def _steps(item: ItemState, finder: RowFinder, exam: Exam[Any] | None) -> dict[RequestedCell, RunStep]:
+    questions = shown_questions(item.item, exam) if exam is not None else ()
+    steps, study = {}, item.item.people if item.item.sampled else None
+    for key, (name, judge) in item.wants.items():
         if finder.wanted(name):
             steps[key] = make_step(finder.find(name), finder.judge(judge) if judge else None, study, questions, judge)
-    if wants.own:
+    if item.own:
         steps |= {(row.name, ""): make_step(row, questions=questions) for row in finder.mine()}
     return steps
 
 
 def _states(
-    wants: list[ItemRequest], steps: list[dict[RequestedCell, RunStep]], planner: Planner
+    wants: list[ItemState], steps: list[dict[RequestedCell, RunStep]], planner: Planner
 ) -> dict[str, StepState]:
     """Return the steps by key, with the items that need each; steps that draw precede those that only mark."""
     by_key: dict[str, RunStep] = {}
@@ -317,58 +267,37 @@ def _states(
     return {key: planner.state(by_key[key], tuple(dict.fromkeys(items[key]))) for key in order}
 
 
-def _unfit(states: Iterable[StepState]) -> list[str]:
-    """Return the reasons why steps have no plan, except those of steps that no command can do."""
-    return list(dict.fromkeys(state.why for state in states if state.step.cannot is None and state.why))
-
-
-def _counted(checklist: Checklist, item: ItemState, store: Store) -> ItemState:
+def _counted(checklist: Checklist, item: ItemState) -> ItemState:
     """Return the item with the counts of its cells; a figure that cannot be made yet has no filled cell."""
-    wants, written, layout = item.wants, item.wants.item, item.wants.layout
+    written, layout = item.item, item.layout
     if written.cannot is not None:
         return item
     if layout is not None:
-        return replace(item, cells=_table_cells(checklist, wants, layout, item.steps, store))
+        shown = layout.model_copy(update={"boards": ()})
+        table = checklist.table(item, shown, on="all", intervals=False)
+        return replace(item, cells=CellCount(TableCells(checklist, item, shown).states(table)))
     if written.categories is not None:
         count = len(paper.rows(checklist.asked.kind, written.categories.file))
-        return replace(item, cells=CellCount(**{"filled" if checklist.exam is not None else "missing": count}))
+        return replace(item, cells=CellCount({"filled" if checklist.exam is not None else "missing": count}))
     if written.page is not None:
-        return replace(item, cells=one_cell("filled" if checklist.there else "missing"))
-    if not wants.wants:
-        why = why_not_made(checklist, item)
-        return replace(item, cells=one_cell("missing" if why else "filled"), not_made=why)
-    cells = count_rows((step for step in item.steps.values() if not step.step.row.own), checklist.covered)
-    why = why_not_made(checklist, item) if cells.filled or cells.partial else None
+        return replace(item, cells=CellCount(["filled" if checklist.there else "missing"]))
+    cells = CellCount(row_states(checklist, item))
+    made = cells["filled"] + cells["partial"]
+    why = why_not_made(checklist, item) if made or not item.wants else None
+    if not item.wants:
+        return replace(item, cells=CellCount(["missing" if why else "filled"]), not_made=why)
     if why is not None:
-        made = cells.filled + cells.partial
-        state = "by_hand" if item.by_hand else "missing"
-        cells = replace(cells, filled=0, partial=0, **{state: getattr(cells, state) + made})
+        cells["filled"] = cells["partial"] = 0
+        cells["by_hand" if item.by_hand else "missing"] += made
     return replace(item, cells=cells, not_made=why)
 
 
-def _table_cells(
-    checklist: Checklist, wants: ItemRequest, layout: Layout, steps: Mapping[RequestedCell, StepState], store: Store
-) -> CellCount:
-    choice = checklist.choice(wants, steps, on="all", intervals=False)
-    stored = checklist.there and choice.which.get("judges") != []
-    layout = layout.model_copy(update={"boards": ()})
-    table = build(layout, store if stored else None, choice, checklist.exam)
-    labels = {evaluator.id: evaluator.label for evaluator in checklist.evaluators}
-    elsewhere = frozenset(group.painter for group in checklist.groups if drawn_elsewhere(group))
-    counter = TableCounter(layout, steps, labels, elsewhere, checklist.finder.only is not None)
-    return counter.count(table, wants.sections)
-
-
-def _by_judge(wants: ItemRequest) -> bool:
-    return wants.layout is not None and any(part.values == JUDGES for part in wants.layout.columns)
-
-
-def _by_hand(wants: ItemRequest, asked: Reproduction, finder: RowFinder, steps: Iterable[StepState]) -> list[str]:
-    item = wants.item
-    commands = [word.format(exam=asked.exam, store=asked.store) for word in item.by_hand]
-    if item.people is not None:
-        words = ["limner", "study", "new", item.people, "--exam", asked.exam, "--design", item.people]
-        names = dict.fromkeys(finder.plain_label(step.label) for step in steps if step.label) if item.rows else ()
+def _by_hand(item: ItemState, asked: Reproduction, finder: RowFinder, steps: Iterable[StepState]) -> list[str]:
+    written = item.item
+    commands = [word.format(exam=asked.exam, store=asked.store) for word in written.by_hand]
+    if written.people is not None:
+        words = ["limner", "study", "new", written.people, "--exam", asked.exam, "--design", written.people]
+        names = dict.fromkeys(finder.plain_label(step.label) for step in steps if step.label) if written.rows else ()
         words += [word for name in names for word in ("--painter", name)]
         commands.append(shlex.join([*words, "--store", asked.store]))
     return commands

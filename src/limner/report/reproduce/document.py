@@ -9,64 +9,48 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from ... import exams
 from ...core.errors import LimnerError
 from ...core.redaction import without_keys
 from ...scoring.deviations import deviations
-from ...store import Store
 from ...store.store import hide_password
-from ..paper import build
 from ..paper.schema import specs
 from ..plots import find_plot, plot
 from ..site import build as build_site
 from ..tables.html import escape, fragment, fragments
 from ..tables.model import MISSING, Table, simple_table
 from ..tables.render import rendered
-from .checklist import Checklist, ItemState
-from .items import CellCount, Figure, categories_table, figures_of
+from .checklist import Checklist
+from .items import STATES, CellCount, Figure, ItemState, categories_table, figures_of
 from .request import PaperRow
 from .steps import StepState
 
 MAX_INTERVAL_COLUMNS = 12
 """Tables with more columns than this are shown without intervals, to fit a page."""
-STATES = {
-    "filled": "filled", "partial": "in part", "missing": "missing", "by_hand": "by hand",
-    "out_of_reach": "out of reach",
-}  # fmt: skip
-"""The states of a paper's cells, fields of `CellCount`, and the words for them."""
 SITE, TABLES, FIGURES = "site", "tables", "figures"
 """The parts of the folder."""
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem }} img {{ max-width: 100% }}
-pre {{ white-space: pre-wrap }} @page {{ size: A4 landscape }}</style></head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
-"""
+PAGE = Path(__file__).parent / "page.html"
 
 
-def write_folder(checklist: Checklist, store: Store, folder: Path) -> Path:
+def write_folder(checklist: Checklist, folder: Path) -> Path:
     """Write the tables, the figures and the site's pages of the exam into a folder, and return its index."""
     for name in (TABLES, FIGURES):
         shutil.rmtree(folder / name, ignore_errors=True)
         (folder / name).mkdir(parents=True)
     if checklist.there:
-        build_site(folder / SITE, [checklist.asked.name], store=store, reading=checklist.reading)
+        build_site(folder / SITE, [checklist.asked.name], store=checklist.planner.store, reading=checklist.reading)
     sections = [*_about(checklist), *_contents(checklist)]
     made: dict[tuple[Any, ...], str] = {}
     for item in checklist.items:
-        sections += _item(checklist, item, store, folder, made)
+        sections += _item(checklist, item, folder, made)
     sections += [*_differences(checklist), *_missing(checklist)]
     path = folder / "index.html"
     title = escape(f"Reproduction of {checklist.cite.partition(' ')[0]}")
-    path.write_text(PAGE.format(title=title, body="\n".join(sections)), encoding="utf-8")
+    page = Template(PAGE.read_text(encoding="utf-8"))
+    path.write_text(page.substitute(title=title, body="\n".join(sections)), encoding="utf-8")
     return path
 
 
@@ -84,7 +68,7 @@ def _about(checklist: Checklist) -> Iterator[str]:
 def _contents(checklist: Checklist) -> Iterator[str]:
     yield "<ul>"
     for item in checklist.items:
-        name, words = item.wants.item.name, f"{item.wants.title}: {state_of(item)}"
+        name, words = item.item.name, f"{item.title}: {state_of(item)}"
         yield f'<li><a href="#{_slug(name)}">{escape(name)}</a> {escape(words)}</li>'
     yield '<li><a href="#differences">Differences from the paper</a></li>'
     yield '<li><a href="#missing">What is missing, and what it costs</a></li></ul>'
@@ -93,26 +77,23 @@ def _contents(checklist: Checklist) -> Iterator[str]:
 def state_of(item: ItemState) -> str:
     """Describe how much of an item is there."""
     if item.cells is None:
-        return f"cannot be reproduced: {item.wants.item.cannot}"
-    if not item.cells.paper:
+        return f"cannot be reproduced: {item.item.cannot}"
+    if not item.cells.total():
         return "none of the chosen rows is in it"
     counts = item.cells.to_json()
-    unit = "cells" if item.wants.layout else "rows" if item.wants.wants else ""
+    unit = "cells" if item.layout else "rows" if item.wants else ""
     parts = [f"{counts[state]:,} {words}" for state, words in STATES.items() if counts[state]]
-    return f"{item.cells.paper:,} {unit}: {', '.join(parts)}" if unit else ", ".join(parts).removeprefix("1 ")
+    return f"{item.cells.total():,} {unit}: {', '.join(parts)}" if unit else ", ".join(parts).removeprefix("1 ")
 
 
-def _item(
-    checklist: Checklist, item: ItemState, store: Store, folder: Path, made: dict[tuple[Any, ...], str]
-) -> Iterator[str]:
-    written = item.wants.item
-    ablation = " (ablation)" if written.ablation else ""
-    yield f'<h2 id="{_slug(written.name)}">{escape(written.name + ablation)}</h2>'
-    yield f"<p><strong>{escape(item.wants.title)}.</strong> {escape(state_of(item))}. {escape(written.note)}</p>"
+def _item(checklist: Checklist, item: ItemState, folder: Path, made: dict[tuple[Any, ...], str]) -> Iterator[str]:
+    written = item.item
+    yield f'<h2 id="{_slug(written.name)}">{escape(written.called)}</h2>'
+    yield f"<p><strong>{escape(item.title)}.</strong> {escape(state_of(item))}. {escape(written.note)}</p>"
     if written.page is not None and checklist.there:
         yield f'<p><a href="{SITE}/index.html">{escape(written.page)}</a></p>'
-    if item.wants.layout is not None or written.categories is not None:
-        table = _table(checklist, item, store) if item.wants.layout else categories_table(checklist, written)
+    if item.layout is not None or written.categories is not None:
+        table = _table(checklist, item)
         file = f"{TABLES}/{_slug(written.name)}.html"
         (folder / file).write_text(rendered(table, "html", page=True), encoding="utf-8")
         html = fragment(table)
@@ -126,17 +107,16 @@ def _item(
         yield f"<p>Commands to run by hand:</p>{_commands(item.by_hand)}"
 
 
-def _table(checklist: Checklist, item: ItemState, store: Store) -> Table:
-    layout = item.wants.layout
-    assert layout is not None
-    columns = 1 if layout.turn in ("columns", "values", "scores") else len(specs(layout, item.wants.sections[0], []))
-    choice = checklist.choice(item.wants, item.steps, intervals=columns <= MAX_INTERVAL_COLUMNS)
-    source = store if checklist.there and choice.which.get("judges") != [] else None
-    return build(layout, source, choice, checklist.exam)
+def _table(checklist: Checklist, item: ItemState) -> Table:
+    layout = item.layout
+    if layout is None:
+        return categories_table(checklist, item.item)
+    columns = 1 if layout.turn in ("columns", "values", "scores") else len(specs(layout, item.sections[0], []))
+    return checklist.table(item, layout, intervals=columns <= MAX_INTERVAL_COLUMNS)
 
 
 def _figures(checklist: Checklist, item: ItemState, folder: Path, made: dict[tuple[Any, ...], str]) -> Iterator[str]:
-    if not item.wants.wants or any(map(checklist.groups_of, item.steps.values())):
+    if not item.wants or any(map(checklist.groups_of, item.steps.values())):
         for figure in figures_of(checklist, item):
             yield f"<p>{_figure(checklist, item, figure, folder, made)}</p>"
     elif item.not_made is not None:
@@ -147,7 +127,7 @@ def _figure(
     checklist: Checklist, item: ItemState, figure: Figure, folder: Path, made: dict[tuple[Any, ...], str]
 ) -> str:
     if figure.key not in made:
-        file = f"{FIGURES}/{_slug(f'{item.wants.item.name} {figure.part}')}.svg"
+        file = f"{FIGURES}/{_slug(f'{item.item.name} {figure.part}')}.svg"
         try:
             plot(figure.plot.plot, [checklist.asked.exam], folder / file, figure.choice)
         except LimnerError as error:
@@ -159,8 +139,7 @@ def _figure(
 
 def _differences(checklist: Checklist) -> Iterator[str]:
     yield '<h2 id="differences">Differences from the paper</h2>'
-    listed = differences(checklist)
-    if not listed:
+    if not (listed := differences(checklist)):
         yield "<p>The store has no row of the paper yet.</p>" if not checklist.groups else "<p>None are known.</p>"
     else:
         yield "<p>The rows of the store, and how each differs from the paper's settings.</p><dl>"
@@ -207,8 +186,13 @@ def count(number: int | None) -> str:
 def checklist_tables(checklist: Checklist) -> list[Table]:
     """Return the tables of a checklist: the items, the steps to run, and the rows that cannot be run."""
     tables = [items_table(checklist)]
-    if checklist.runnable:
-        tables.append(steps_table(checklist))
+    if steps := checklist.runnable:
+        rows = []
+        for each in steps:
+            numbers = count(each.to_do), count(each.calls), money(each.dollars)
+            rows.append([each.step.row.name, each.judge or MISSING, *numbers])
+        heads, total = ["row", "judge", "steps", "calls", "price"], f"total: about {money(*checklist.dollars)}"
+        tables.append(simple_table("to run", heads, rows, [total], names=2))
     if lacking := [step for step in checklist.steps if step.step.cannot is not None]:
         rows = [[step.step.row.name, step.judge or MISSING, step.step.cannot or ""] for step in lacking]
         heads = ["row", "judge", "why"]
@@ -218,7 +202,11 @@ def checklist_tables(checklist: Checklist) -> list[Table]:
 
 def items_table(checklist: Checklist) -> Table:
     """Return a table with a row for every table and figure."""
-    rows = [_checklist_row(item) for item in checklist.items]
+    rows = []
+    for item in checklist.items:
+        cells = [MISSING] * (1 + len(STATES)) if item.cells is None else _cells(item.cells)
+        price = [count(item.calls), money(item.dollars)] if item.cells is not None and item.runnable else [MISSING] * 2
+        rows.append([item.item.called, *cells, *price])
     all_cells, (dollars, unknown) = checklist.cells, checklist.dollars
     rows.append(["total", *_cells(all_cells), count(checklist.calls), money(dollars) + (" +" if unknown else "")])
     heads = ["item", "cells", *STATES.values(), "calls", "price"]
@@ -235,36 +223,9 @@ def items_table(checklist: Checklist) -> Table:
     return simple_table(title, heads, rows, notes, rules=[len(rows) - 1])
 
 
-def _checklist_row(item: ItemState) -> list[str]:
-    name = item.wants.item.name + (" (ablation)" if item.wants.item.ablation else "")
-    if item.cells is None:
-        return [name, *[MISSING] * 8]
-    if not item.runnable:
-        return [name, *_cells(item.cells), MISSING, MISSING]
-    return [name, *_cells(item.cells), count(item.calls), money(item.dollars)]
-
-
 def _cells(cells: CellCount) -> list[str]:
     body = cells.to_json()
     return [f"{body[name]:,}" for name in ("paper", *STATES)]
-
-
-def steps_table(checklist: Checklist) -> Table:
-    """Return a table with a row for every step to run."""
-    rows = [
-        [
-            step.step.row.name,
-            step.judge or MISSING,
-            count(step.to_do),
-            count(step.calls),
-            money(step.dollars),
-        ]
-        for step in checklist.runnable
-    ]
-    dollars, unknown = checklist.dollars
-    notes = [f"total: about {money(dollars, unknown)}"]
-    heads = ["row", "judge", "steps", "calls", "price"]
-    return simple_table("to run", heads, rows, notes, names=2)
 
 
 def commands(checklist: Checklist) -> list[str]:
@@ -277,19 +238,16 @@ def commands(checklist: Checklist) -> list[str]:
 def differences(checklist: Checklist) -> dict[str, list[str]]:
     """Return the differences from the paper's settings, by row, for the rows in the store."""
     kind = exams.kind(checklist.asked.kind)
-    questions = next((item.wants.layout.paper.questions for item in checklist.items if item.wants.layout), None)
-    listed: dict[str, list[str]] = {}
+    questions = next((item.layout.paper.questions for item in checklist.items if item.layout), None)
+    listed: dict[str, dict[str, None]] = {}
     for step in checklist.steps:
         for group in checklist.groups_of(step):
+            name = group.name + (f" · {group.evaluator.name}" if len(checklist.evaluators) > 1 else "")
+            name += "" if step.step.row.own else f" (the paper's {step.step.row.name})"
             differing = [*_replacements(checklist, step), *deviations(kind, group, checklist.reading, questions)]
             differing += [step.step.row.note] if step.step.row.note else []
-            name = group.name
-            name += f" · {group.evaluator.name}" if len(checklist.evaluators) > 1 else ""
-            paper = "" if step.step.row.own else f" (the paper's {step.step.row.name})"
-            listed.setdefault(name + paper, []).extend(
-                word for word in differing if word not in listed.get(name + paper, [])
-            )
-    return {name: differing for name, differing in listed.items() if differing}
+            listed.setdefault(name, {}).update(dict.fromkeys(differing))
+    return {name: list(differing) for name, differing in listed.items() if differing}
 
 
 def _replacements(checklist: Checklist, step: StepState) -> list[str]:
@@ -329,11 +287,8 @@ def find_browser() -> str | None:
     """Return a browser that can print: the one named in the environment, one on the path, or playwright's."""
     if named := os.environ.get(BROWSER):
         return shutil.which(named)
-    on_path = next((path for path in map(shutil.which, NAMES) if path), None)
-    return on_path or _playwright()
-
-
-def _playwright() -> str | None:
+    if on_path := next((path for path in map(shutil.which, NAMES) if path), None):
+        return on_path
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

@@ -2,214 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import exams
 from ...core.errors import LimnerError
 from ...core.evaluator import without_options
 from ...core.exam import Exam
 from ...exams import paper
+from ...scoring.deviations import drawn_elsewhere
 from ..paper import Layout, find
 from ..paper.holdings import plain_name
 from ..paper.rows import judges as published_judges
 from ..paper.rows import published, published_rows
-from ..paper.schema import AGREEING, COUNTED, JUDGES, ColumnSpec, Section, specs
+from ..paper.schema import AGREEING, COUNTED, ColumnSpec, Section, specs
 from ..plots import PlotChoice, find_plot
 from ..plots.multiples import AlignmentPanels
-from ..tables.model import MISSING, Cell, Sheet, Table, TableRow, simple_table
+from ..tables.model import MISSING, Cell, Table, TableRow, simple_table
 from .request import PaperItem, PaperList, PaperPlot
 from .steps import StepState
 
 if TYPE_CHECKING:
-    from .checklist import Checklist, ItemState
+    from .checklist import Checklist
 
-
-@dataclass(frozen=True)
-class CellCount:
-    """The number of cells of a table, or rows of a figure, by state.
-
-    Attributes:
-        filled: Cells in the store, over all questions.
-        partial: Cells in the store, over some of the questions or with failures.
-        missing: Cells that a run can fill.
-        by_hand: Cells that people or further commands can fill.
-        out_of_reach: Cells that cannot be filled here.
-    """
-
-    filled: int = 0
-    partial: int = 0
-    missing: int = 0
-    by_hand: int = 0
-    out_of_reach: int = 0
-
-    @property
-    def paper(self) -> int:
-        """The number of all cells in the paper."""
-        return sum(asdict(self).values())
-
-    def __add__(self, other: CellCount) -> CellCount:
-        return CellCount(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
-
-    def to_json(self) -> dict[str, int]:
-        """Return plain JSON."""
-        return {"paper": self.paper, **asdict(self)}
-
-
-def one_cell(state: str) -> CellCount:
-    """Return the count of a single cell in this state."""
-    return CellCount(**{state: 1})
-
-
-def row_state(step: StepState | None, row: TableRow | None, cell: Cell | None) -> str:
-    """Return the state of a paper's cell, given the step that makes its row and the store's row and cell."""
-    if row is not None and cell is not None and cell.text != MISSING:
-        return "filled" if row.coverage is None or row.coverage >= 1 else "partial"
-    if step is None or step.step.cannot is not None:
-        return "out_of_reach"
-    # A finished row lacks a number if the exam has no question for it, or the judge gave no answer.
-    return "missing" if step.to_do is None or step.to_do > 0 else "out_of_reach"
-
-
-@dataclass(frozen=True)
-class TableCounter:
-    """A counter of the cells of one table.
-
-    Attributes:
-        steps: The steps by the paper's name of the row, by judge in tables of judges, by both with a judge per column.
-        labels: Evaluator's id -> its label in tables.
-        elsewhere: The painters whose drawings were made elsewhere.
-        limited: Whether rows without a step are not requested, and not counted.
-    """
-
-    layout: Layout
-    steps: Mapping[tuple[str, str], StepState]
-    labels: Mapping[str, str]
-    elsewhere: frozenset[str] = frozenset()
-    limited: bool = False
-
-    def count(self, table: Table, sections: Sequence[Section | None]) -> CellCount:
-        """Count all published cells of a table that also shows the store's rows."""
-        layout = self.layout
-        if layout.rows in AGREEING:
-            return self._agreeing(table)
-        if any(part.values == JUDGES for part in layout.columns):
-            return self._by_judge(table)
-        counts = CellCount()
-        for sheet in table.flat:
-            blocks = sheet.blocks if layout.sections else [None]
-            for place, block in enumerate(blocks):
-                rows = list(sheet.rows() if block is None else block.rows)
-                columns = specs(layout, sections[place] if block is not None else sections[0], [])
-                for row in (row for row in rows if row.published):
-                    counts += self._row(row, columns, rows)
-        return counts
-
-    def _row(self, row: TableRow, columns: Sequence[ColumnSpec], rows: Sequence[TableRow]) -> CellCount:
-        step = self.steps.get(self._key(row, columns))
-        own = self._own(step, rows)
-        counts = CellCount()
-        if self.limited and step is None and self.layout.rows not in COUNTED:
-            return counts
-        for place, (cell, column) in enumerate(zip(row.cells, columns, strict=True)):
-            if cell.text == MISSING or (column.figure.plain and not column.figure.drawn):
-                continue
-            mine = own.cells[place] if own is not None else None
-            state = row_state(step, own, mine)
-            if self.layout.rows in COUNTED:
-                present = mine is not None and mine.text != MISSING
-                lacking = "missing" if self.layout.rows == "exam" else "by_hand"
-                state = "filled" if present else "out_of_reach" if own or not column.figure.measure else lacking
-            elif column.figure.agreement and state in ("missing", "out_of_reach"):
-                state = "by_hand"
-            counts += one_cell(state)
-        return counts
-
-    def _key(self, row: TableRow, columns: Sequence[ColumnSpec]) -> tuple[str, str]:
-        if self.layout.rows != "judges":
-            return row.about.get("model", row.label), ""
-        shown = [cell.text for cell, column in zip(row.cells, columns, strict=True) if column.figure.column]
-        return "", " / ".join([row.label, *shown])
-
-    def _own(self, step: StepState | None, rows: Sequence[TableRow]) -> TableRow | None:
-        mine = [row for row in rows if not row.published]
-        if self.layout.rows in COUNTED:
-            return mine[0] if mine else None
-        return next((row for row in mine if step is not None and self.is_of(step, row.about)), None)
-
-    def is_of(self, step: StepState, about: Mapping[str, str]) -> bool:
-        """Return whether a row of the store is the one that a step makes, or drawn elsewhere under its name."""
-        names = {self.labels[id] for id in step.evaluators if id in self.labels}
-        if self.layout.rows == "judges":
-            return about.get("evaluator") in names
-        if _made_by(step, about):
-            return about.get("evaluator") in names
-        painter = about.get("painter", "")
-        same = plain_name(without_options(painter)) == plain_name(step.step.row.name)
-        return same and painter in self.elsewhere and about.get("judge") in step.judges
-
-    def _agreeing(self, table: Table) -> CellCount:
-        """Count the numbers of agreement between people and judges, without matching them by name."""
-        sides = [
-            [cell for row in rows for cell in row.cells if cell.text != MISSING]
-            for rows in (list(_rows(table, published)) for published in (True, False))
-        ]
-        filled = min(map(len, sides))
-        return CellCount(filled=filled, by_hand=len(sides[0]) - filled)
-
-    def _by_judge(self, table: Table) -> CellCount:
-        """Count a table with a column for each judge; the store's rows are in a separate table."""
-        counts = CellCount()
-        for sheet in table.flat:
-            for row in (row for row in sheet.rows() if row.published):
-                for cell, column in zip(row.cells, sheet.columns, strict=True):
-                    step = self.steps.get((row.about["model"], column.value_head or column.head))
-                    if cell.text != MISSING and (step is not None or not self.limited):
-                        counts += one_cell(row_state(step, *self._judged(table.flat, step)))
-        return counts
-
-    def _judged(self, sheets: Sequence[Sheet], step: StepState | None) -> tuple[TableRow | None, Cell | None]:
-        names = {self.labels[id] for id in step.evaluators if id in self.labels} if step else set()
-        for sheet in sheets:
-            for row in (row for row in sheet.rows() if not row.published):
-                if step is not None and _made_by(step, row.about):
-                    for cell, column in zip(row.cells, sheet.columns, strict=True):
-                        if column.value_head in names or column.head in names:
-                            return row, cell
-        return None, None
-
-
-def _made_by(step: StepState, about: Mapping[str, str]) -> bool:
-    return (about.get("painter"), about.get("strategy")) == (step.label, step.strategy)
-
-
-def _rows(table: Table, published: bool) -> Iterator[TableRow]:
-    return (row for sheet in table.flat for row in sheet.rows() if row.published is published)
-
-
-def count_rows(steps: Iterable[StepState], covered: Callable[[StepState], float]) -> CellCount:
-    """Count the rows of a figure; `covered` returns how much of a step's row the store has."""
-    counts = CellCount()
-    for step in steps:
-        share = covered(step)
-        lacking = "missing" if step.step.cannot is None else "out_of_reach"
-        counts += one_cell(lacking if not share else "filled" if share >= 1 else "partial")
-    return counts
-
-
+STATES = {
+    "filled": "filled", "partial": "in part", "missing": "missing", "by_hand": "by hand",
+    "out_of_reach": "out of reach",
+}  # fmt: skip
+"""The states of a paper's cells, with the words for them: in the store over all questions, or over some of them or with
+failures; those that a run can fill; those for people or further commands; and those that cannot be filled here."""
 RequestedCell = tuple[str, str]
 """A row by the paper's name (empty in tables of judges), and a judge (empty for the preset's judge)."""
+Number = TypeVar("Number", int, float)
+
+
+class CellCount(Counter[str]):
+    """The number of cells of a table, or rows of a figure, by state."""
+
+    def to_json(self) -> dict[str, int]:
+        """Return plain JSON; ``paper`` is the number of all cells in the paper."""
+        return {"paper": self.total(), **{state: self[state] for state in STATES}}
+
+
+def sum_known(numbers: Iterable[Number | None]) -> Number | None:
+    """Return the sum; None if any number is unknown."""
+    known = list(numbers)
+    return None if None in known else sum(number for number in known if number is not None)
 
 
 @dataclass(frozen=True)
-class ItemRequest:
-    """A table or figure with the rows and judges that it needs.
+class ItemState:
+    """A table or figure with the rows and judges that it needs, and what the store has of it.
 
     Attributes:
         layout: The layout of its table, if it has one; `sections` are the sections that it shows.
         wants: Key of a row -> the row and the judge that make it.
         own: Whether the user's own painters may be shown in it.
+        steps: The steps that make its rows, by the keys of `wants`.
+        cells: The counts of its cells; None if it cannot be reproduced.
+        by_hand: Commands to run by hand.
+        not_made: Why its plots cannot be made from the store yet.
     """
 
     item: PaperItem
@@ -218,29 +72,60 @@ class ItemRequest:
     sections: tuple[Section | None, ...]
     wants: dict[RequestedCell, RequestedCell]
     own: bool
+    steps: Mapping[RequestedCell, StepState] = field(default_factory=dict)
+    cells: CellCount | None = None
+    by_hand: tuple[str, ...] = ()
+    not_made: str | None = None
+
+    @property
+    def dollars(self) -> float | None:
+        """The cost of the missing parts of its rows; None if any price is unknown."""
+        return sum_known(step.dollars for step in self.runnable)
+
+    @property
+    def calls(self) -> int | None:
+        """The number of paid calls that its rows still need; None if unknown."""
+        return sum_known(step.calls for step in self.runnable)
+
+    @property
+    def runnable(self) -> list[StepState]:
+        """Its steps that a command can do, without duplicates."""
+        return list({step.step.key: step for step in self.steps.values() if step.step.cannot is None}.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        item = self.item
+        return {
+            "name": item.name, "title": self.title, "ablation": item.ablation, "cannot": item.cannot,
+            "cells": None if self.cells is None else self.cells.to_json(), "calls": self.calls,
+            "dollars": self.dollars, "rows": [row for row, _ in self.wants.values()], "people": item.people,
+            "by_hand": list(self.by_hand), "note": item.note or None, "not_made": self.not_made,
+        }  # fmt: skip
 
 
-def request_of(item: PaperItem, kind: str) -> ItemRequest:
+def request_of(item: PaperItem, kind: str) -> ItemState:
     """Return the rows and judges that an item needs, by its definition and by the published rows of its layout."""
     layout = find(f"{kind}:{item.layout}") if item.layout else None
     sections = _sections(layout, item.section)
     title = item.title or (layout.title if layout else "")
     if item.section:
         title = f"{title}: {item.section}"
-    rows = item.rows
+    rows, judges = item.rows, item.judges
     source = find(f"{kind}:{item.rows_of}") if item.rows_of else layout
     if not rows and source is not None and source.rows in ("painters", "rated"):
-        rows = tuple(_models(source, _sections(source, item.section if source is layout else None)))
+        shown = sections if source is layout else _sections(source, None)
+        models = (row["model"] for section in shown for row in published(source, section) if row["model"])
+        rows = tuple(dict.fromkeys(models))
     if layout is not None and layout.rows == "judges":
-        keys = item.judges or tuple(_judges(layout))
-        wants = {("", key): (row, key) for key in keys for row in rows[:1]}
-    elif layout is not None and any(part.values == JUDGES for part in layout.columns):
-        keys = item.judges or tuple(published_judges(published(layout, None)))
-        wants = {(row, key): (row, key) for row in rows for key in keys}
+        columns = specs(layout, None, [])
+        judges = judges or tuple(_judge_key(row, columns) for _, row in published_rows(layout, None, columns))
+        wants = {("", judge): (row, judge) for judge in judges for row in rows[:1]}
     else:
-        wants = {(row, key): (row, key) for row in rows for key in item.judges or ("",)}
+        if layout is not None and layout.by_judge:
+            judges = judges or tuple(published_judges(published(layout, None)))
+        wants = {(row, judge): (row, judge) for row in rows for judge in judges or ("",)}
     own = bool(rows) and not item.judges and (layout is None or layout.rows not in (*AGREEING, *COUNTED, "judges"))
-    return ItemRequest(item, title, layout, sections, wants, own)
+    return ItemState(item, title, layout, sections, wants, own)
 
 
 def row_names(listing: PaperList, kind: str) -> list[str]:
@@ -255,19 +140,121 @@ def _sections(layout: Layout | None, title: str | None) -> tuple[Section | None,
     return tuple(section for section in layout.sections if title in (None, section.title))
 
 
-def _models(layout: Layout, sections: Iterable[Section | None]) -> Iterable[str]:
-    models = [row["model"] for section in sections for row in published(layout, section) if row["model"]]
-    return dict.fromkeys(models)
+def _judge_key(row: TableRow, columns: Sequence[ColumnSpec]) -> str:
+    """Return the name of a row in a table of judges: the judge and what it was shown."""
+    shown = [cell.text for cell, column in zip(row.cells, columns, strict=True) if column.figure.column]
+    return " / ".join([row.label, *shown])
 
 
-def _judges(layout: Layout) -> list[str]:
-    """Return the rows of a table of judges, each named by the judge and what it was shown."""
-    columns = specs(layout, None, [])
-    names = []
-    for _, row in published_rows(layout, None, columns):
-        shown = [cell.text for cell, column in zip(row.cells, columns, strict=True) if column.figure.column]
-        names.append(" / ".join([row.label, *shown]))
-    return names
+@dataclass(frozen=True)
+class TableCells:
+    """The published cells of one item's table that also shows the store's rows."""
+
+    checklist: Checklist
+    item: ItemState
+    layout: Layout
+
+    def states(self, table: Table) -> Iterator[str]:
+        """Yield the state of every published cell."""
+        if self.layout.rows in AGREEING:
+            yield from self._agreeing(table)
+        elif self.layout.by_judge:
+            yield from self._by_judge(table)
+        else:
+            columns = specs(self.layout, self.item.sections[0], [])
+            for sheet in table.flat:
+                for rows in [block.rows for block in sheet.blocks] if self.layout.sections else [[*sheet.rows()]]:
+                    for row in (row for row in rows if row.published):
+                        yield from self._row(row, columns, [row for row in rows if not row.published])
+
+    def _row(self, row: TableRow, columns: Sequence[ColumnSpec], mine: Sequence[TableRow]) -> Iterator[str]:
+        counted = self.layout.rows in COUNTED
+        of_judge = self.layout.rows == "judges"
+        key = ("", _judge_key(row, columns)) if of_judge else (row.about.get("model", row.label), "")
+        step = self.item.steps.get(key)
+        if self._unwanted(step) and not counted:
+            return
+        own = next((each for each in mine if counted or (step is not None and self._is_of(step, each.about))), None)
+        for place, (cell, column) in enumerate(zip(row.cells, columns, strict=True)):
+            if cell.text == MISSING or (column.figure.plain and not column.figure.drawn):
+                continue
+            filled = own is not None and own.cells[place].text != MISSING
+            state = _state(step, own, own.cells[place] if own is not None else None)
+            if counted:
+                lacking = "missing" if self.layout.rows == "exam" else "by_hand"
+                state = "filled" if filled else "out_of_reach" if own or not column.figure.measure else lacking
+            elif column.figure.agreement and not filled:
+                state = "by_hand"
+            yield state
+
+    def _unwanted(self, step: StepState | None) -> bool:
+        """Return whether a row has no step because the user asked for other rows."""
+        return step is None and self.checklist.finder.only is not None
+
+    def _evaluators(self, step: StepState) -> set[str]:
+        """Return the labels of the evaluators that mark for a step."""
+        return {evaluator.label for evaluator in self.checklist.evaluators if evaluator.id in step.evaluators}
+
+    def _is_of(self, step: StepState, about: Mapping[str, str]) -> bool:
+        """Return whether a row of the store is the one that a step makes, or drawn elsewhere under its name."""
+        if self.layout.rows == "judges" or _made_by(step, about):
+            return about.get("evaluator") in self._evaluators(step)
+        painter = about.get("painter", "")
+        same = plain_name(without_options(painter)) == plain_name(step.step.row.name)
+        return (
+            same
+            and about.get("judge") in step.judges
+            and any(group.painter == painter and drawn_elsewhere(group) for group in self.checklist.groups)
+        )
+
+    def _agreeing(self, table: Table) -> Iterator[str]:
+        """Yield states of the numbers of agreement between people and judges, without matching them by name."""
+        rows = [row for sheet in table.flat for row in sheet.rows()]
+        cells = Counter(row.published for row in rows for cell in row.cells if cell.text != MISSING)
+        for place in range(cells[True]):
+            yield "filled" if place < cells[False] else "by_hand"
+
+    def _by_judge(self, table: Table) -> Iterator[str]:
+        """Yield the states of a table with a column for each judge; the store's rows are in a separate table."""
+        for sheet in table.flat:
+            for row in (row for row in sheet.rows() if row.published):
+                for cell, column in zip(row.cells, sheet.columns, strict=True):
+                    step = self.item.steps.get((row.about["model"], column.value_head or column.head))
+                    if cell.text != MISSING and not self._unwanted(step):
+                        yield _state(step, *self._judged(table, step))
+
+    def _judged(self, table: Table, step: StepState | None) -> tuple[TableRow | None, Cell | None]:
+        if step is not None:
+            names = self._evaluators(step)
+            for sheet in table.flat:
+                for row in (row for row in sheet.rows() if not row.published and _made_by(step, row.about)):
+                    for cell, column in zip(row.cells, sheet.columns, strict=True):
+                        if column.value_head in names or column.head in names:
+                            return row, cell
+        return None, None
+
+
+def _state(step: StepState | None, row: TableRow | None, cell: Cell | None) -> str:
+    """Return the state of a paper's cell, given the step that makes its row and the store's row and cell."""
+    if row is not None and cell is not None and cell.text != MISSING:
+        return "filled" if row.coverage is None or row.coverage >= 1 else "partial"
+    if step is None or step.step.cannot is not None:
+        return "out_of_reach"
+    # A finished row lacks a number if the exam has no question for it, or the judge gave no answer.
+    return "missing" if step.to_do is None or step.to_do > 0 else "out_of_reach"
+
+
+def _made_by(step: StepState, about: Mapping[str, str]) -> bool:
+    return (about.get("painter"), about.get("strategy")) == (step.label, step.strategy)
+
+
+def row_states(checklist: Checklist, item: ItemState) -> Iterator[str]:
+    """Yield the states of a figure's rows."""
+    for step in item.steps.values():
+        if not step.step.row.own:
+            share = checklist.covered(step)
+            lacking = "missing" if step.step.cannot is None else "out_of_reach"
+            yield lacking if not share else "filled" if share >= 1 else "partial"
 
 
 DATA, PEOPLE = "data", "people"
@@ -319,7 +306,7 @@ def _chosen(plot: PaperPlot, exam: Exam[Any]) -> dict[str, str]:
 
 def figures_of(checklist: Checklist, item: ItemState) -> Iterator[Figure]:
     """Yield an item's plots with the choice of rows, judge and question for each."""
-    for plot in item.wants.item.plots:
+    for plot in item.item.plots:
         if checklist.exam is None or not find_plot(plot.plot).of_question:
             yield Figure(plot, _choice(checklist, item, plot), plot.part)
             continue
@@ -342,7 +329,7 @@ def categories_table(checklist: Checklist, item: PaperItem) -> Table:
 def why_not_made(checklist: Checklist, item: ItemState) -> str | None:
     """Return why one of an item's plots cannot be made from the store; None if all can."""
     figures = list(figures_of(checklist, item))
-    if len({figure.plot.model_dump_json() for figure in figures}) < len(item.wants.item.plots):
+    if len({figure.plot.model_dump_json() for figure in figures}) < len(item.item.plots):
         return "the exam, or the questions chosen, have none that it shows"
     try:
         for figure in figures:

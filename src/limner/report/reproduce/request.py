@@ -209,6 +209,11 @@ class PaperItem(StrictModel):
     note: str = ""
 
     @property
+    def called(self) -> str:
+        """Its number, and whether it is an ablation."""
+        return f"{self.name} (ablation)" if self.ablation else self.name
+
+    @property
     def numbers(self) -> tuple[str, ...]:
         """All tables or figures that it represents.
 

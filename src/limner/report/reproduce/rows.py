@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from ... import exams
 from ...core import catalogue
 from ...core.errors import UsageError
 from ...core.evaluator import name_and_spec, without_options
 from ...core.settings import Settings
 from ...painters import PAINTERS
 from ..paper.holdings import plain_name
-from .request import PaperJudge, PaperList, PaperRow
+from .request import PaperJudge, PaperList, PaperRow, Reproduction
 
 OWN_MACHINE = "weights"
 """The prefix of models in the catalogue that no service offers."""
@@ -60,28 +60,53 @@ class RowFinder:
     """A finder of the painter and judge for each row.
 
     Attributes:
-        presets: The exam's presets; `judge_given` is the user's replacement of their judge.
+        asked: The request, with the user's replacements of judges, models in strategies and options.
+        stored: The painters whose drawings the store has.
         given: The user's painters in place of the paper's models, by plain name.
         own: The user's own painters, by name.
-        judges: The judges in place of the paper's, by plain name.
-        helpers: The models in strategies in place of the paper's, by role.
-        stored: The painters whose drawings the store has.
-        painter_args: The user's options of painters in place of the paper's, and of those that rows require.
         only: The plain names of the requested rows; None for all.
     """
 
+    asked: Reproduction
     listing: PaperList
     settings: Settings
-    day: date
-    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    judge_given: str | None = None
+    stored: Sequence[StoredPainter] = ()
     given: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
-    judges: Mapping[str, str] = field(default_factory=dict)
-    helpers: Mapping[str, str] = field(default_factory=dict)
-    stored: Sequence[StoredPainter] = ()
-    painter_args: Mapping[str, Any] = field(default_factory=dict)
     only: frozenset[str] | None = None
+
+    @classmethod
+    def make(
+        cls,
+        asked: Reproduction,
+        listing: PaperList,
+        names: Collection[str],
+        settings: Settings,
+        stored: Sequence[StoredPainter] = (),
+    ) -> RowFinder:
+        """Sort the user's painters into models of the paper (`names`) and others, and return the finder.
+
+        Raises:
+            UsageError: A word is neither a model of the paper nor a painter.
+        """
+        models = (row.model for row in listing.rows.values() if row.model)
+        paper_names = {plain_name(name) for name in (*names, *models)}
+        given: dict[str, str] = {}
+        own: dict[str, str] = {}
+        only: set[str] = set()
+        for word in asked.painters:
+            head, sep, spec = word.partition("=")
+            if plain_name(word) in paper_names:
+                only.add(plain_name(word))
+            elif sep and plain_name(head) in paper_names:
+                only.add(plain_name(head))
+                given[plain_name(head)] = spec
+            elif "/" in word:
+                name, spec = name_and_spec(word)
+                own[name] = spec
+            else:
+                raise UsageError(f"--painter {word}: the paper has no such model; it has: {', '.join(names)}")
+        return cls(asked, listing, settings, stored, given, own, frozenset(only) if only or own else None)
 
     def wanted(self, name: str) -> bool:
         """Return whether a row is requested, by its own name or by its model's."""
@@ -93,44 +118,36 @@ class RowFinder:
         row = self.listing.rows.get(name, PaperRow())
         model = row.model or name
         given = self.given.get(plain_name(name)) or self.given.get(plain_name(model))
+        preset = row.preset or self.listing.preset
         minds = self._minds(row)
-        how: dict[str, Any] = {
-            "strategy": row.strategy,
-            "strategy_options": minds,
-            "preset": row.preset or self.listing.preset,
-            "painter_args": row.painter_args,
-            "note": row.note,
-        }
+        wanted = WantedRow(name, None, "", row.strategy, minds, preset, row.painter_args, note=row.note)
         if row.cannot is not None and given is None:
-            return WantedRow(name, cannot=row.cannot, **how)
-        helper = next((word for word in (self._helper(*option) for option in minds.items()) if word), None)
-        helper = helper or self._marker(how["preset"])
+            return replace(wanted, cannot=row.cannot)
+        gone = next((word for role, spec in minds.items() if (word := self._gone(spec, f"-S {role}=SPEC"))), None)
+        wanted = replace(wanted, cannot=gone or self._marker(preset))
         if row.model == "":
-            return WantedRow(name, cannot=helper, **how)
+            return wanted
         made = next((painter for painter in self.stored if row.requires and self._made_so(name, row, painter)), None)
         if made is not None and given is None:
-            how["painter_args"] = dict(made.options)
-            return WantedRow(name, f"{made.name}={made.spec}", made.spec, cannot=helper, **how)
+            return replace(wanted, word=f"{made.name}={made.spec}", spec=made.spec, painter_args=dict(made.options))
         spec = given or self._spec(model)
         if spec is None:
             unknown = f"Limner does not know a model of this name; name a painter with {_painter_option(name)}"
-            return WantedRow(name, cannot=unknown, **how)
-        if given is not None:
-            if spec.startswith(FINISHED):
-                how |= {"strategy": None, "strategy_options": {}, "painter_args": {}}
-                helper = self._marker(how["preset"])
-            else:
-                # Arguments of the paper's painter do not apply to another one, but for those of a trained model.
-                how["painter_args"] = {**(row.painter_args if row.requires else {}), **self.painter_args}
-                helper = self._required(row) or helper
-            return WantedRow(name, f"{_slug(name if '/' in model else model)}={spec}", spec, cannot=helper, **how)
-        if row.requires:
-            how["painter_args"] = {**row.painter_args, **self.painter_args}
-            return WantedRow(name, f"{_slug(name)}={spec}", spec, cannot=self._required(row) or helper, **how)
+            return replace(wanted, cannot=unknown)
+        wanted = replace(wanted, spec=spec)
+        if given is not None and spec.startswith(FINISHED):
+            wanted = replace(wanted, strategy=None, strategy_options={}, painter_args={}, cannot=self._marker(preset))
+        elif given is not None or row.requires:
+            # Arguments of the paper's painter do not apply to another one, but for those of a trained model.
+            args = {**(row.painter_args if row.requires else {}), **self.asked.painter_args}
+            wanted = replace(wanted, painter_args=args, cannot=self._required(row) or wanted.cannot)
+        if given is not None or row.requires:
+            called = name if given is None or "/" in model else model
+            return replace(wanted, word=f"{_slug(called)}={spec}")
         # Reuse drawings that are stored under another name, so that they are not paid for again.
         names = sorted(painter.name for painter in self.stored if painter.spec == spec)
         word = spec if spec in names or not names else f"{names[0]}={spec}"
-        return WantedRow(name, word, spec, cannot=self._lacking(name, spec) or helper, **how)
+        return replace(wanted, word=word, cannot=self._lacking(name, spec) or wanted.cannot)
 
     def plain_label(self, label: str) -> str:
         """Return a painter's label without options, unless the store has the painter with others too."""
@@ -140,7 +157,7 @@ class RowFinder:
 
     def _minds(self, row: PaperRow) -> dict[str, str]:
         """Return a row's strategy options, with the user's models in place of the paper's."""
-        return {role: self.helpers.get(role, value) for role, value in row.strategy_options.items()}
+        return {role: self.asked.strategy_options.get(role, value) for role, value in row.strategy_options.items()}
 
     def usual(self, name: str) -> str | None:
         """Return the catalogue's painter for a row, even if the user replaces it."""
@@ -159,11 +176,11 @@ class RowFinder:
         judge = self.listing.judges.get(name)
         if judge is None:
             return PaperJudge(cannot=f"Limner does not know the model that the paper calls {name}")
-        if (given := self.judges.get(plain_name(name))) is not None:
+        if (given := self.asked.other_judges.get(plain_name(name))) is not None:
             return judge.model_copy(update={"judge": given, "cannot": None})
         if judge.cannot or judge.judge is None:
             return judge
-        return judge.model_copy(update={"cannot": self._gone(judge.judge, f"replace it with --judge '{name}=SPEC'")})
+        return judge.model_copy(update={"cannot": self._gone(judge.judge, f"--judge '{name}=SPEC'")})
 
     def misnamed(self, painter: StoredPainter) -> bool:
         """Return whether a painter has the name of a row with a strategy or trained weights, but drew without."""
@@ -179,7 +196,7 @@ class RowFinder:
 
     def _required(self, row: PaperRow) -> str | None:
         """Return why a row cannot be drawn without an option that only the user can name; None if it is named."""
-        lacking = [option for option in row.requires if option not in self.painter_args]
+        lacking = [option for option in row.requires if option not in self.asked.painter_args]
         return f"{row.requires[lacking[0]]}; name it with --painter-arg {lacking[0]}=VALUE" if lacking else None
 
     def _spec(self, model: str) -> str | None:
@@ -197,64 +214,19 @@ class RowFinder:
             return f"no service offers {rest}: wrap its code with {own}, or use pictures with {name}=folder/PATH"
         if kind not in PAINTERS.names() and kind not in self.settings.providers:
             return f"Limner does not know a service that offers it; name a painter with {_painter_option(name)}"
-        return self._gone(spec, f"replace it with {_painter_option(name)}")
-
-    def _helper(self, role: str, spec: str) -> str | None:
-        """Return why a strategy's model cannot be asked; None if it can, or if the option is not a model."""
-        return self._gone(spec, f"replace it with -S {role}=SPEC")
+        return self._gone(spec, _painter_option(name))
 
     def _marker(self, preset: str) -> str | None:
         """Return why a preset's judge cannot mark; None if it can."""
-        judge = self.presets.get(preset, {}).get("judge")
-        return self._gone(judge, "replace it with --judge SPEC") if judge and not self.judge_given else None
+        judge = exams.kind(self.asked.kind).all_presets.get(preset, {}).get("judge")
+        return self._gone(judge, "--judge SPEC") if judge and not self.asked.judge else None
 
-    def _gone(self, spec: str, otherwise: str) -> str | None:
-        facts = self.settings.models.get(spec)
-        if facts is None or catalogue.state_of(facts, self.day) != "gone":
+    def _gone(self, spec: str, replacing: str) -> str | None:
+        """Return that a model is gone, and the option that replaces it; None if it is there, or not a model."""
+        facts, day = self.settings.models.get(spec), catalogue.today()
+        if facts is None or catalogue.state_of(facts, day) != "gone":
             return None
-        return f"{catalogue.lifetime_warnings([spec], self.settings.models, self.day)[spec]}; {otherwise}"
-
-
-def row_finder(
-    listing: PaperList,
-    names: Collection[str],
-    painters: Iterable[str],
-    settings: Settings,
-    presets: Mapping[str, Mapping[str, Any]],
-    *,
-    judge: str | None,
-    judges: Mapping[str, str],
-    helpers: Mapping[str, str],
-    stored: Sequence[StoredPainter] = (),
-    painter_args: Mapping[str, Any] | None = None,
-) -> RowFinder:
-    """Sort the user's painters into models of the paper (`names`) and others, and return the finder.
-
-    Raises:
-        UsageError: A word is neither a model of the paper nor a painter.
-    """
-    paper_names = {plain_name(name) for name in names}
-    paper_names |= {plain_name(row.model) for row in listing.rows.values() if row.model}
-    given: dict[str, str] = {}
-    own: dict[str, str] = {}
-    only: set[str] = set()
-    for word in painters:
-        head, sep, spec = word.partition("=")
-        if plain_name(word) in paper_names:
-            only.add(plain_name(word))
-        elif sep and plain_name(head) in paper_names:
-            only.add(plain_name(head))
-            given[plain_name(head)] = spec
-        elif "/" in word:
-            name, spec = name_and_spec(word)
-            own[name] = spec
-        else:
-            raise UsageError(f"--painter {word}: the paper has no such model; it has: {', '.join(names)}")
-    limited = frozenset(only) if only or own else None
-    return RowFinder(
-        listing, settings, catalogue.today(), presets, judge, given, own, judges, helpers, stored,
-        painter_args or {}, limited,
-    )  # fmt: skip
+        return f"{catalogue.lifetime_warnings([spec], self.settings.models, day)[spec]}; replace it with {replacing}"
 
 
 def _painter_option(name: str, spec: str = "SPEC") -> str:

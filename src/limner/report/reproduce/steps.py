@@ -151,18 +151,25 @@ class Planner:
     _unfit: str | None = None
 
     def state(self, step: RunStep, items: tuple[str, ...]) -> StepState:
-        """Return the state of a step; drawings that an earlier step will make are not counted again."""
-        state = StepState(step, self.command(step), judges=self._judges(step), items=items)
+        """Return the state of a step; drawings that an earlier step will make are not counted again.
+
+        For a step that cannot be run today, it is what the step made while its models were there.
+        """
+        judges = tuple(self._asking(step)["judges"] or filter(None, [self._preset(step.row.preset).get("judge")]))
+        state = StepState(step, self.command(step), why=step.cannot or self.why, judges=judges, items=items)
         if step.cannot is not None:
-            return self._past(step, replace(state, why=step.cannot, command=""))
-        if self.loaded is None:
-            return replace(state, why=self.why)
-        plan, why = self._planned(step)
+            state = replace(state, command="")
+            if not step.row.word or (step.judge is not None and not step.judge.judge and step.judge.cannot):
+                return state
+        plan, why = self._planned(step) if self.loaded is not None else (None, self.why)
         if plan is None:
-            return replace(state, why=why)
+            return replace(state, why=step.cannot or why)
         backlog, (arm,) = Backlog(plan, self.store), plan.arms
-        lines = estimate(plan, self.store, self.settings, self._markings)
         label, strategy = backlog.label(arm.painter), arm.strategy.name
+        state = replace(state, label=label, strategy=strategy, evaluators=backlog.setups)
+        if step.cannot is not None:
+            return state
+        lines = estimate(plan, self.store, self.settings, self._markings)
         if step.questions:
             pass  # Priced by itself, whichever other items need the row.
         elif (label, strategy) in self._drawn or step.marks:
@@ -170,23 +177,10 @@ class Planner:
         elif step.study is None:
             self._drawn.add((label, strategy))
         judges = tuple(judge.name for judge in plan.judges)
-        how: dict[str, Any] = {"label": label, "strategy": strategy, "judges": judges, "why": why}
-        able = plan if why is None else None
-        return replace(state, **how, plan=able, evaluators=backlog.setups, found=tuple(lines))
+        return replace(state, judges=judges, why=why, plan=plan if why is None else None, found=tuple(lines))
 
-    def _past(self, step: RunStep, state: StepState) -> StepState:
-        """Return the state of a step that cannot be run today, with what it made while its models were there."""
-        named = step.row.word and (step.judge is None or step.judge.judge or not step.judge.cannot)
-        plan = self._planned(step)[0] if named and self.loaded is not None else None
-        if plan is None:
-            return state
-        backlog, (arm,) = Backlog(plan, self.store), plan.arms
-        label = backlog.label(arm.painter)
-        return replace(state, label=label, strategy=arm.strategy.name, evaluators=backlog.setups)
-
-    def _judges(self, step: RunStep) -> tuple[str, ...]:
-        preset = exams.kind(self.asked.kind).preset(step.row.preset or None)
-        return tuple(self._asking(step)["judges"] or ([preset["judge"]] if "judge" in preset else []))
+    def _preset(self, name: str) -> dict[str, Any]:
+        return exams.kind(self.asked.kind).preset(name or None)
 
     def _planned(self, step: RunStep) -> tuple[Plan | None, str | None]:
         """Return the plan and what this machine lacks for it; if probes are missing, it is planned without them."""
@@ -196,24 +190,22 @@ class Planner:
                 self._unfit = _missing_parts(plan)
         except UsageError as error:
             return None, str(error)
-        if not self._unfit:
-            return plan, None
-        return replace(self, _measures=False).plan(step), self._unfit
+        return (replace(self, _measures=False).plan(step), self._unfit) if self._unfit else (plan, None)
 
-    def plan(self, step: RunStep, **how: Any) -> Plan:
-        """Return the plan of a step; `how` is passed to `limner.running.plan.Plan`."""
+    def plan(self, step: RunStep) -> Plan:
+        """Return the plan of a step."""
         row = step.row
-        plan = self._made(step, Asking(**self._asking(step), preset=row.preset), **how)
+        plan = self._made(step, Asking(**self._asking(step), preset=row.preset))
         if step.study is not None:
             plan = self._sampled(step.study, plan)
         if not step.marks:
             return plan
-        preset = exams.kind(self.asked.kind).preset(row.preset)
+        preset = self._preset(row.preset)
         options = {**preset.get("options", {}), **(step.judge.options if step.judge else {})}
         own = Asking(**{**self._asking(step), "options": options}, variant=preset.get("variant"))
         return replace(plan, judges=self._made(step, own).judges)
 
-    def _made(self, step: RunStep, asking: Asking, **how: Any) -> Plan:
+    def _made(self, step: RunStep, asking: Asking) -> Plan:
         row = step.row
         return make_plan(
             self.asked.exam,
@@ -227,7 +219,6 @@ class Planner:
             strategies=() if row.strategy is None else (row.strategy,),
             strategy_options=row.strategy_options,
             measuring=self.measuring if self._measures else None,
-            **how,
         )
 
     def _sampled(self, study: str, plan: Plan) -> Plan:
@@ -244,10 +235,9 @@ class Planner:
     @property
     def measuring(self) -> Measuring | None:
         """The measurements, with the paper's probes or the user's replacements."""
-        preset = exams.kind(self.asked.kind).preset(self.listing.preset)
-        regions = self.asked.regions or preset.get("regions")
-        aesthetics = self.asked.aesthetics or preset.get("aesthetics")
-        return Measuring(regions=regions, aesthetics=aesthetics) if regions or aesthetics else None
+        preset, names = self._preset(self.listing.preset), ("regions", "aesthetics")
+        words = {name: word for name in names if (word := getattr(self.asked, name) or preset.get(name))}
+        return Measuring(words) if words else None
 
     def _asking(self, step: RunStep) -> dict[str, Any]:
         judge, asked = step.judge or PaperJudge(), self.asked
@@ -260,7 +250,7 @@ class Planner:
         row, asked, asking = step.row, self.asked, self._asking(step)
         words = ["limner", "mark" if step.marks else "run", asked.exam]
         if step.marks:
-            preset = exams.kind(asked.kind).preset(row.preset)
+            preset = self._preset(row.preset)
             words += ["--painter", (row.word or "").partition("=")[0]] if row.word else []
             words += ["--variant", preset["variant"]] if "variant" in preset else []
             asking["options"] = {**preset.get("options", {}), **asking["options"]}

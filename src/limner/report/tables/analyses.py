@@ -14,7 +14,7 @@ from ...core.protocol import UNREAD, FailureModes
 from ...scoring import Standing
 from ...scoring.items import FLAGS, GROUP, ItemRow, ItemStatistics, group_size
 from ...scoring.stats import MIN_CLUSTERS
-from .model import MISSING, Cell, Table, number, percent_cell, simple_table
+from .model import MISSING, Cells, Table, column_table, number, percent_cell, simple_table
 
 if TYPE_CHECKING:
     from ...running.modes import SortedDrawing
@@ -40,20 +40,17 @@ def _table(title: str, bodies: Sequence[tuple[str, Any]], called: Callable[[str]
     columns = list(dict.fromkeys(name for _, _, item in lines for name in item))
     if not columns:
         return simple_table(title, [], [], ["nothing to show: its parts are not known"])
-    keyed = any(key is not None for _, key, _ in lines)
-    rows = [
-        [painter, *([key or ""] if keyed else []), *(_cell(item.get(name)) for name in columns)]
-        for painter, key, item in lines
-    ]
-    heads = ["painter", *([""] if keyed else []), *map(called, columns)]
-    return simple_table(title, heads, rows, _notes(lines, columns, called), names=1 + keyed)
+    shown: list[tuple[str, Cells]] = [("painter", [painter for painter, _, _ in lines])]
+    if keyed := any(key is not None for _, key, _ in lines):
+        shown.append(("", [key or "" for _, key, _ in lines]))
+    shown += [(called(name), [_cell(item.get(name)) for _, _, item in lines]) for name in columns]
+    return column_table(title, shown, _notes(lines, columns, called), names=1 + keyed)
 
 
 def _lines(body: Any) -> list[Numbers]:
-    if isinstance(body, Mapping) and body and all(isinstance(item, Mapping) for item in body.values()):
-        return [(str(key), item) for key, item in body.items()]
     if isinstance(body, Mapping):
-        return [(None, body)]
+        keyed = body and all(isinstance(item, Mapping) for item in body.values())
+        return [(str(key), item) for key, item in body.items()] if keyed else [(None, body)]
     if isinstance(body, Sequence) and not isinstance(body, str) and all(isinstance(item, Mapping) for item in body):
         return [(None, item) for item in body]
     return [(None, {"value": body})]
@@ -100,10 +97,8 @@ def item_tables(statistics: Sequence[ItemStatistics], exam: str, flagged: bool =
 
 
 def _tables(statistics: ItemStatistics, exam: str, flagged: bool) -> Iterator[Table]:
-    def kept(rows: Sequence[ItemRow]) -> list[ItemRow]:
-        return [row for row in rows if row.flags or not flagged]
-
-    questions, criteria = kept(statistics.questions), kept(statistics.criteria)
+    kept = ([row for row in rows if row.flags or not flagged] for rows in (statistics.questions, statistics.criteria))
+    questions, criteria = kept
     count = len(statistics.painters)
     title = f"{exam} · items under {statistics.evaluator.told} · {plural(count, 'painter')}"
     if flagged and not questions and not criteria:
@@ -124,9 +119,9 @@ def _tables(statistics: ItemStatistics, exam: str, flagged: bool) -> Iterator[Ta
     yield simple_table("", heads, rows, notes, names=2, prose=("text",))
 
 
-def _cells(row: ItemRow, differ: bool = False) -> list[str | Cell]:
+def _cells(row: ItemRow, differ: bool = False) -> Cells:
     share = percent_cell(row.right, 0, row.right.n if row.right.n < MIN_CLUSTERS else None)
-    cells: list[str | Cell] = [share, number(row.item_total.value, 2), number(row.discrimination.value, 2)]
+    cells: Cells = [share, number(row.item_total.value, 2), number(row.discrimination.value, 2)]
     if differ:
         cells.append(MISSING if row.differ.value is None else f"{100 * row.differ.value:.0f}% of {row.differ.n}")
     return [*cells, ", ".join(row.flags)]

@@ -11,7 +11,7 @@ from ...certify.proof import BLANK, TEXT, VERDICTS
 from ...certify.trials import OTHER
 from ...core.plot_data import plural
 from ...store.markings import CertificateRow
-from .model import MISSING, Table, simple_table
+from .model import MISSING, Table, number, simple_table
 
 
 def certificate_tables(row: CertificateRow, detail: bool = False) -> list[Table]:
@@ -37,7 +37,8 @@ def _tests(title: str, body: Mapping[str, Any]) -> Table:
     rows = []
     for test in body["tests"]:
         outcome = "flagged" if test["flagged"] else "clear" if test["tested"] else "not tested"
-        measured = _plain(test) if test["name"] == "sight" else share_words(test, signed=_signed(test))
+        signed = test["name"] in ("yes-lean", "obedience")
+        measured = _words(test, ".2f") if test["name"] == "sight" else share_words(test, signed)
         rows.append([test["name"], test["about"], measured, _least(test), outcome])
     notes = [
         f"sight: 0 is chance, 1 always right; the lower end of its interval must be above {SEES}",
@@ -58,8 +59,7 @@ def power_table(tests: Sequence[Detectable]) -> Table:
     rows = []
     for test in tests:
         size = MISSING if test.least is None else _found(test, test.least)
-        more = MISSING if test.more is None else str(test.more)
-        rows.append([test.name, test.about, str(test.answers), size, more])
+        rows.append([test.name, test.about, str(test.answers), size, number(test.more, 0)])
     notes = [
         f"simulated on these pictures, with judges that have the fault and answer {TYPICAL_NOISE:.0%} of criteria "
         "wrongly; found with a probability of 80%",
@@ -71,19 +71,13 @@ def power_table(tests: Sequence[Detectable]) -> Table:
 
 
 def _found(test: Detectable, least: float) -> str:
-    if test.name in ("sight", "comparing"):
-        number = f"{test.bound + least:.2f}" if test.name == "sight" else f"{test.bound + least:.0%}"
-        return f"sees from {number} on" if test.name == "sight" else f"compares from {number} on"
+    if test.name == "sight":
+        return f"sees from {test.bound + least:.2f} on"
+    if test.name == "comparing":
+        return f"compares from {test.bound + least:.0%} on"
     if test.name in ("yes-lean", "obedience", "position"):
         return f"{100 * least:.1f} points"
     return f"{test.bound + least:.0%} or more"
-
-
-def _plain(test: Mapping[str, Any]) -> str:
-    value, low, high = (test[name] for name in ("value", "low", "high"))
-    if value is None:
-        return MISSING
-    return f"{value:.2f}" if low is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def dose_table(body: Mapping[str, Any]) -> Table:
@@ -136,45 +130,33 @@ def fact_table(body: Mapping[str, Any]) -> Table:
 
 def drift_table(row: CertificateRow) -> Table:
     """Return a table on whether a judge's marks have drifted."""
+    from ...certify.watch import DRIFT_ALPHA
+
     body = row.body
     who = f"{body['judge']}, successor of {body['predecessor']}," if body["predecessor"] else body["judge"]
     title = f"{who} has moved" if body["moved"] else f"no sign that {who.rstrip(',')} has moved"
     rows = [["yes", share_words(body["yes"], signed=True)]]
-    rows += [[name, _number(change)] for name, change in body["scores"].items()]
+    rows += [[name, _words(change, "+.3g")] for name, change in body["scores"].items()]
     notes = [
         f"{body['asked']} of {body['of']} answers of the gold set; evidence {body['evidence']:.3g} after "
-        f"{body['after']} questions, a move is called at {1 / _alpha():.0f}"
+        f"{body['after']} questions, a move is called at {1 / DRIFT_ALPHA:.0f}"
     ]
     return simple_table(
         f"{body['exam']} · {title} since {body['since']} · {row.day}", ["share or score", "change"], rows, notes
     )
 
 
-def _alpha() -> float:
-    from ...certify.watch import DRIFT_ALPHA
-
-    return DRIFT_ALPHA
-
-
-def _signed(test: Mapping[str, Any]) -> bool:
-    return test["name"] in ("yes-lean", "obedience")
-
-
 def share_words(share: Mapping[str, Any], signed: bool = False) -> str:
     """Format a share with its interval, in percent."""
-    value, low, high = (share[name] for name in ("value", "low", "high"))
-    if value is None:
-        return MISSING
-    form = "{:+.1f}" if signed else "{:.1f}"
-    shown = form.format(100 * value) + "%"
-    return shown if low is None else f"{shown} [{form.format(100 * low)}, {form.format(100 * high)}]"
+    percent = {name: None if share[name] is None else 100 * share[name] for name in ("value", "low", "high")}
+    return _words(percent, "+.1f" if signed else ".1f", "%")
 
 
-def _number(number: Mapping[str, Any]) -> str:
-    value, low, high = (number[name] for name in ("value", "low", "high"))
+def _words(number: Mapping[str, Any], form: str, unit: str = "") -> str:
+    value, low, high = (None if number[name] is None else f"{number[name]:{form}}" for name in ("value", "low", "high"))
     if value is None:
         return MISSING
-    return f"{value:+.3g}" if low is None else f"{value:+.3g} [{low:+.3g}, {high:+.3g}]"
+    return f"{value}{unit}" if low is None else f"{value}{unit} [{low}, {high}]"
 
 
 PICTURES = {CLEAN: "the reference", BLANK: "a white sheet", TEXT: "the prompt in type", OTHER: "another's reference"}
@@ -213,15 +195,8 @@ def _pictures(body: Mapping[str, Any]) -> Table:
     for kind, counts in body["pictures"].items():
         if not any(counts[word] for word in ("passes", "fails", "undecided")):
             continue
-        right = "passes" if kind == CLEAN else "fails"
-        wrong = "fails" if kind == CLEAN else "passes"
-        rows.append(
-            [
-                PICTURES[kind],
-                "pass" if kind == CLEAN else "fail",
-                *(str(counts[word]) for word in (right, wrong, "undecided")),
-            ]
-        )
+        must = ["pass", "passes", "fails"] if kind == CLEAN else ["fail", "fails", "passes"]
+        rows.append([PICTURES[kind], must[0], *(str(counts[word]) for word in (*must[1:], "undecided"))])
     guess, repeat = body["guessed"], body["repeats"]
     notes = []
     if guess["value"] is None:
@@ -273,20 +248,11 @@ def _corruptions(body: Mapping[str, Any]) -> Table:
 
 
 def _mend(body: Mapping[str, Any]) -> Table:
-    rows = [
-        [
-            criterion["question"],
-            criterion["criterion"],
-            criterion["text"],
-            "; ".join(_reason(reason) for reason in criterion["reasons"]),
-        ]
-        for criterion in body["mend"]
-    ]
+    rows = []
+    for criterion in body["mend"]:
+        why = "; ".join(f"{reason['kind']}: {reason['detail']}" for reason in criterion["reasons"])
+        rows.append([criterion["question"], criterion["criterion"], criterion["text"], why])
     counted = ", ".join(f"{REASONS.get(kind, kind)}: {count}" for kind, count in body["reasons"].items())
     title = "criteria to fix" if rows else "no criterion needs fixing"
     heads = ["question", "criterion", "text", "why"]
     return simple_table(title, heads, rows, [counted] if counted else [], names=2, prose=("text", "why"))
-
-
-def _reason(reason: Mapping[str, Any]) -> str:
-    return f"{reason['kind']}: {reason['detail']}"

@@ -64,11 +64,7 @@ def _measured(evidence: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -> None:
-    """Write rows to a file, or to standard output.
-
-    Raises:
-        UsageError: The form is Parquet, and polars is missing.
-    """
+    """Write rows to a file, or to standard output; Parquet needs polars."""
     rows = without_secrets(rows)
     if form == "jsonl":
         data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
@@ -84,16 +80,6 @@ def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -
         output.write_bytes(data)
 
 
-def check_form(form: str) -> None:
-    """Raise an error if rows cannot be written in this form.
-
-    Raises:
-        UsageError: The form is Parquet, and polars is missing.
-    """
-    if form == "parquet":
-        need_polars("--format parquet")
-
-
 def _csv(rows: Sequence[dict[str, Any]]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row))
     # Booleans are written as in JSON lines.
@@ -103,7 +89,7 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _parquet(rows: Sequence[dict[str, Any]]) -> bytes:
-    check_form("parquet")
+    need_polars("--format parquet")
     import polars
 
     buffer = io.BytesIO()
@@ -115,12 +101,10 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with scores and tags as columns, and marks and flags as JSON text, since they differ by row."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
-        if key == "marks" or (key == "flags" and value is not None):
-            flat[key] = json.dumps(value)
-        elif isinstance(value, dict):
-            flat |= {f"{key}.{name}": item for name, item in value.items()}
+        if key in ("marks", "flags"):
+            flat[key] = None if value is None else json.dumps(value)
         else:
-            flat[key] = value
+            flat |= {f"{key}.{name}": item for name, item in value.items()} if isinstance(value, dict) else {key: value}
     return flat
 
 

@@ -4,36 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape as _escape
+from pathlib import Path
 from typing import Any
 
 from ...core.evaluator import row_name
-from .model import PUBLISHED, Cell, Column, RowBlock, Sheet, Table, aside, clean, interval, spans
-
-STYLE = """
-.limner-table { font: 14px/1.45 system-ui, sans-serif; overflow-x: auto; }
-.limner-table table { border-collapse: collapse; margin: 0.8em 0; border-top: 2px solid; border-bottom: 2px solid; }
-.limner-table caption, .limner-table .caption { text-align: left; max-width: 60em; }
-.limner-table th, .limner-table td { padding: 0.2em 0.7em; text-align: right; white-space: nowrap;
-  vertical-align: top; font-weight: normal; font-variant-numeric: tabular-nums; }
-.limner-table tbody th, .limner-table thead th:first-child, .limner-table .words { text-align: left; }
-.limner-table thead th { font-weight: 600; white-space: normal; vertical-align: bottom; max-width: 9em; }
-.limner-table thead .over { text-align: center; border-bottom: 1px solid; }
-.limner-table thead { border-bottom: 1px solid; }
-.limner-table tbody + tbody { border-top: 1px solid #8888; }
-.limner-table tr.group th { font-style: italic; padding-top: 0.5em; }
-.limner-table .published { color: #777; }
-.limner-table .best { font-weight: 700; }
-.limner-table .second > span:first-child { text-decoration: underline; }
-.limner-table sup { line-height: 0; }
-.limner-table .interval { display: block; font-size: 80%; color: #777; font-weight: normal; }
-.limner-table .covered { font-size: 80%; color: #777; }
-.limner-table .notes { font-size: 85%; max-width: 70em; opacity: 0.75; padding-left: 1.2em; }
-""".strip()
+from .model import PUBLISHED, Cell, Column, RowBlock, Sheet, Table, TableRow, clean, html_notes, interval, raised, spans
 
 
 def escape(text: str) -> str:
     """Return text escaped for HTML."""
     return _escape(clean(text), quote=True)
+
+
+def _style(file: str) -> str:
+    return f"<style>\n{(Path(__file__).parent / file).read_text(encoding='utf-8')}</style>"
 
 
 def page(table: Table) -> str:
@@ -48,26 +32,23 @@ def page(table: Table) -> str:
 
 def fragment(table: Table) -> str:
     """Return the table as a ``<div>`` with its own style, which affects nothing outside it."""
-    return "\n".join(_fragment(table)) + "\n"
+    return fragments([table])
 
 
 def fragments(tables: Iterable[Table]) -> str:
     """Return several tables, one below the other, with a single copy of their style."""
-    lines = [line for n, table in enumerate(tables) for line in _fragment(table, styled=not n)]
-    return "\n".join(lines) + "\n"
+    return "".join(f"{line}\n" for n, table in enumerate(tables) for line in _fragment(table, styled=not n))
 
 
 def _fragment(table: Table, *, styled: bool = True) -> Iterator[str]:
     yield f'<div class="limner-table" id="{escape(table.key.replace(":", "-"))}">'
     if styled:
-        yield f"<style>\n{STYLE}\n</style>"
+        yield _style("table.css")
     first, *rest = table.caption or (table.title,)
     yield f'<p class="caption"><strong>{escape(first)}</strong> {escape(" ".join(rest))}</p>'
     for sheet in table.sheets:
         yield from _sheet(sheet)
-    remarks = [f"{_raised((number,))} {escape(note)}" for number, note in enumerate(table.footnotes, 1)]
-    remarks += [escape(note) for note in table.notes]
-    if remarks:
+    if remarks := html_notes(table, escape):
         yield '<ul class="notes">'
         yield from (f"<li>{note}</li>" for note in remarks)
         yield "</ul>"
@@ -79,8 +60,7 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
     if sheet.title:
         yield f"<caption>{escape(sheet.title)}</caption>"
     yield "<thead>"
-    overs = spans(sheet.columns)
-    if overs:
+    if overs := spans(sheet.columns):
         heads = "".join(
             f'<th class="over" colspan="{count}" scope="colgroup">{escape(over)}</th>' if over else "<th></th>"
             for over, count in overs
@@ -95,9 +75,7 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
 
 def _head(column: Column) -> str:
     names = [PUBLISHED] * column.published + ["words"] * column.words
-    return (
-        f'<th scope="col"{_classes(names)}>{escape(column.head)}{_raised(column.notes)}{_covered(aside(column))}</th>'
-    )
+    return f'<th scope="col"{_classes(names)}>{escape(column.head)}{_after(column)}</th>'
 
 
 def _group(group: RowBlock, sheet: Sheet) -> Iterator[str]:
@@ -105,9 +83,9 @@ def _group(group: RowBlock, sheet: Sheet) -> Iterator[str]:
     if group.title:
         names = [PUBLISHED] * group.published
         head = f'<th colspan="{len(sheet.columns) + 1}" scope="rowgroup"{_classes(names)}>{escape(group.title)}'
-        yield f'<tr class="group">{head}{_raised(group.notes)}</th></tr>'
+        yield f'<tr class="group">{head}{raised(group.notes)}</th></tr>'
     for line in group.rows:
-        label = f"{escape(line.label)}{_raised(line.notes)}{_covered(aside(line))}"
+        label = escape(line.label) + _after(line)
         cells = "".join(_cell(cell, column.words) for cell, column in zip(line.cells, sheet.columns, strict=True))
         yield f'<tr{_classes([PUBLISHED] * line.published)}><th scope="row">{label}</th>{cells}</tr>'
     yield "</tbody>"
@@ -120,30 +98,14 @@ def _cell(cell: Cell, words: bool) -> str:
     return f"<td{_classes(names)}><span>{escape(cell.text)}</span>{ends}</td>"
 
 
-def _covered(coverage: str) -> str:
-    return f' <span class="covered">({escape(coverage)})</span>' if coverage else ""
-
-
-def _raised(notes: Sequence[int]) -> str:
-    return "".join(f"<sup>{note}</sup>" for note in notes)
+def _after(part: TableRow | Column) -> str:
+    """Return what follows a label: its footnotes, and its coverage."""
+    covered = f' <span class="covered">({escape(part.covered)})</span>' if part.covered else ""
+    return raised(part.notes) + covered
 
 
 def _classes(names: Sequence[str]) -> str:
     return f' class="{" ".join(names)}"' if names else ""
-
-
-QUESTION_STYLE = """
-.limner-question { font: 14px/1.45 system-ui, sans-serif; }
-.limner-question .prompt { max-width: 60em; white-space: pre-wrap; margin: 0.4em 0; }
-.limner-question .tags { opacity: 0.7; font-size: 85%; }
-.limner-question .pictures { display: flex; flex-wrap: wrap; gap: 1em; margin: 0.8em 0; }
-.limner-question figure { margin: 0; max-width: 240px; }
-.limner-question figure img { max-width: 100%; height: auto; border: 1px solid #8888; background: #fff; }
-.limner-question .absent { width: 200px; padding: 2em 0.5em; border: 1px dashed #8888; text-align: center; }
-.limner-question figcaption { font-size: 85%; overflow-wrap: anywhere; }
-.limner-question .limner-table td.words, .limner-question .limner-table tbody th {
-  white-space: normal; max-width: 34em; }
-""".strip()
 
 
 def question_html(body: Mapping[str, Any], pictures: Mapping[str, str], tables: Sequence[Table]) -> str:
@@ -158,7 +120,7 @@ def question_html(body: Mapping[str, Any], pictures: Mapping[str, str], tables: 
 
 
 def _lines(body: Mapping[str, Any], pictures: Mapping[str, str], tables: Sequence[Table]) -> Iterator[str]:
-    yield f'<div class="limner-question">\n<style>\n{QUESTION_STYLE}\n</style>'
+    yield f'<div class="limner-question">\n{_style("question.css")}'
     yield f"<p><strong>{escape(body['id'])}</strong> · {escape(body['exam'])}</p>"
     prompt = "\n".join(escape(line) for line in body["prompt"].splitlines())
     yield f'<p class="prompt">{prompt}</p>'

@@ -13,9 +13,10 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from ...core.redaction import DIRECTION, escape_controls
-from .model import INTERVALS, Cell, Column, RowBlock, Sheet, Table, TableRow, aside, interval, spans
+from .model import INTERVALS, Cell, Column, RowBlock, Sheet, Table, TableRow, interval, spans
 from .text import wrap
 
 PAGE = 345.0
@@ -60,7 +61,7 @@ def _floats(table: Table, sheet: Sheet, last: bool) -> Iterator[list[str]]:
             yield turned
             return
     room = HEIGHT - _high(" ".join(titles), 12)
-    items = [item for block in _blocks(columns) for item in _tabulars(block, bands(sheet), size, room)]
+    items = [item for block in _blocks(columns) for item in _tabulars(block, sheet.blocks, size, room)]
     items += _notes(table, FOOTNOTE) if last else []
     environment = "table*" if _width(columns) > COLUMN else "table"
     for number, places in enumerate(filled([height for _, height in items], room)):
@@ -74,7 +75,7 @@ def _turned(table: Table, sheet: Sheet, titles: Sequence[str], last: bool) -> li
     """Return the sheet turned onto a page of its own, without intervals; nothing if it does not fit there."""
     bare = replace(table, notes=tuple(note for note in table.notes if note != INTERVALS))
     columns = [replace(strip, width=strip.width - 2 * (GAP - NARROW)) for strip in strips(sheet, TURNED, None)]
-    items = list(_tabulars(columns, bands(sheet), TURNED, TURNED_HEIGHT))
+    items = list(_tabulars(columns, sheet.blocks, TURNED, TURNED_HEIGHT))
     items += _notes(bare, SCRIPT, TURNED_WIDTH) if last else []
     height = sum(height for _, height in items) + _high(" ".join(titles), 12, TURNED_WIDTH)
     if _width(columns) > TURNED_WIDTH or height > TURNED_HEIGHT:
@@ -135,31 +136,36 @@ def _blocks(columns: Sequence[Strip]) -> list[list[Strip]]:
     labels, *others = columns
     room = PAGE - labels.width
     bundles: list[list[Strip]] = []
-    place = 0
-    for _, count in spans([strip.column for strip in others]) or [("", 1)] * len(others):
-        bundle = others[place : place + count]
+    for _, bundle in _spanned(others):
         bundles += [bundle] if _width(bundle) <= room else [[strip] for strip in bundle]
-        place += count
     blocks = evenly([_width(bundle) for bundle in bundles], room) or [[]]
     return [[labels, *(strip for place in places for strip in bundles[place])] for places in blocks]
 
 
+def _spanned(columns: Sequence[Strip]) -> list[tuple[str, list[Strip]]]:
+    """Return the heads that span several columns with these; for other columns, each alone."""
+    rest = iter(columns)
+    counts = spans([strip.column for strip in columns]) or [("", 1)] * len(columns)
+    return [(over, list(islice(rest, count))) for over, count in counts]
+
+
 def _tabulars(
-    columns: Sequence[Strip], groups: Sequence[Band], size: TypeSize, room: float
+    columns: Sequence[Strip], groups: Sequence[RowBlock], size: TypeSize, room: float
 ) -> Iterator[tuple[list[str], float]]:
     """Yield the rows as one tabular or several, each with its height; groups are kept whole if possible."""
     heads = [*_overs(columns, size), *_rows([column.head for column in columns], bottom=True)]
     left = room / size.leading - len(heads) - 2
     atoms = []
-    for band in groups:
-        title = _title(band, columns, size)
-        rows = [_rows([column.cells[row] for column in columns]) for row in band.rows]
+    cells = zip(*(column.cells for column in columns), strict=True)
+    for group in groups:
+        title = _title(group, columns, size)
+        rows = [_rows(row) for row in islice(cells, len(group.rows))]
         for places in evenly([len(row) for row in rows], left - len(title)):
             atoms.append([r"\midrule", *title, *(line for place in places for line in rows[place])])
     for places in evenly([len(atom) - 0.5 for atom in atoms], left) or [[]]:
         body = [line for place in places for line in atoms[place]]
         written = [
-            rf"\begin{{tabular}}{{{''.join(side(column.column) for column in columns)}}}",
+            rf"\begin{{tabular}}{{{''.join('l' if strip.column.words else 'r' for strip in columns)}}}",
             r"\toprule",
             *heads,
             *body,
@@ -171,15 +177,16 @@ def _tabulars(
 
 def _overs(columns: Sequence[Strip], size: TypeSize) -> list[str]:
     """Return the heads that span several columns, with the rules below them."""
-    boxes, rules, place = [], "", 1
-    spanned = spans([strip.column for strip in columns])
-    for over, count in spanned:
-        lines = size.lines(over, _width(columns[place - 1 : place - 1 + count]) - 2 * GAP, " ")
+    if not any(strip.column.over for strip in columns):
+        return []
+    boxes, counts, rules, place = [], [], "", 1
+    for over, inside in _spanned(columns):
+        lines = size.lines(over, _width(inside) - 2 * GAP, " ")
         boxes.append(TexBox(tuple(map(escape, lines)), 0.0))
-        rules += rf"\cmidrule(lr){{{place}-{place + count - 1}}}" if over else ""
-        place += count
-    counts = [count for _, count in spanned]
-    return [*_rows(boxes, counts, bottom=True), rules] if spanned else []
+        counts.append(len(inside))
+        rules += rf"\cmidrule(lr){{{place}-{place + len(inside) - 1}}}" if over else ""
+        place += len(inside)
+    return [*_rows(boxes, counts, bottom=True), rules]
 
 
 def _rows(boxes: Sequence[TexBox], counts: Sequence[int] = (), bottom: bool = False) -> list[str]:
@@ -196,8 +203,7 @@ def _rows(boxes: Sequence[TexBox], counts: Sequence[int] = (), bottom: bool = Fa
     return lines
 
 
-def _title(band: Band, columns: Sequence[Strip], size: TypeSize) -> list[str]:
-    group = band.group
+def _title(group: RowBlock, columns: Sequence[Strip], size: TypeSize) -> list[str]:
     if not group.title:
         return []
     lines = [rf"\textit{{{escape(line)}}}" for line in size.lines(group.title, _width(columns) - 2 * GAP)]
@@ -269,14 +275,6 @@ class Strip:
     width: float
 
 
-@dataclass(frozen=True)
-class Band:
-    """Some rows of a group, by their indices in the strips."""
-
-    group: RowBlock
-    rows: range
-
-
 def strips(sheet: Sheet, size: TypeSize, below: bool | None) -> list[Strip]:
     """Return the columns, starting with the row labels; intervals are `below` their numbers, beside, or left out."""
     lines = list(sheet.rows())
@@ -285,15 +283,6 @@ def strips(sheet: Sheet, size: TypeSize, below: bool | None) -> list[Strip]:
     for place, column in enumerate(sheet.columns):
         columns.append(_strip(column, [_cell(line.cells[place], size, below) for line in lines], size))
     return _widened(columns, size)
-
-
-def bands(sheet: Sheet) -> list[Band]:
-    """Return the groups with the indices of their rows."""
-    groups, start = [], 0
-    for group in sheet.blocks:
-        groups.append(Band(group, range(start, start + len(group.rows))))
-        start += len(group.rows)
-    return groups
 
 
 def grey(text: str, published: bool) -> str:
@@ -306,11 +295,6 @@ def raised(notes: Sequence[int]) -> str:
     return "".join(rf"\textsuperscript{{{note}}}" for note in notes)
 
 
-def side(column: Column) -> str:
-    """Return the alignment of a column's cells."""
-    return "l" if column.words else "r"
-
-
 def _strip(column: Column, cells: Sequence[TexBox], size: TypeSize) -> Strip:
     inside = max((cell.width for cell in cells), default=0.0)
     words = [width for word in re.split("(?<=[ /_-])", column.head) if (width := size.width(word)) <= WORD]
@@ -320,14 +304,12 @@ def _strip(column: Column, cells: Sequence[TexBox], size: TypeSize) -> Strip:
 
 def _widened(columns: list[Strip], size: TypeSize) -> list[Strip]:
     """Return the strips, widened for the longest word of each head that spans them."""
-    place = 0
-    for over, count in spans([strip.column for strip in columns]):
-        room = sum(strip.width for strip in columns[place : place + count])
-        place += count
+    widened = []
+    for over, inside in _spanned(columns):
         longest = min(LABEL, max(map(size.width, over.split()), default=0.0)) + 2 * GAP
-        last = columns[place - 1]
-        columns[place - 1] = replace(last, width=last.width + max(0.0, longest - room))
-    return columns
+        last = inside[-1]
+        widened += [*inside[:-1], replace(last, width=last.width + max(0.0, longest - _width(inside)))]
+    return widened
 
 
 def _hung(lines: Sequence[str]) -> list[str]:
@@ -339,7 +321,7 @@ def _named(lines: Sequence[str], row: TableRow | Column, size: TypeSize, room: f
     tex, widths = [escape(line).replace(HANG, r"\quad ") for line in lines], [size.width(line) for line in lines]
     tex[-1] += raised(row.notes)
     widths[-1] += SCRIPT.width("0" * len(row.notes))
-    if coverage := aside(row):
+    if coverage := row.covered:
         small, beside = _small(f"({coverage})"), widths[-1] + SCRIPT.width(f" ({coverage})")
         if beside <= max(room, *widths):
             tex[-1] += f" {small}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,11 @@ class Column:
     value_head: str = ""
     figure_head: str = ""
     figure_over: str = ""
+
+    @property
+    def covered(self) -> str:
+        """Its coverage in words; empty if nothing is missing."""
+        return covered(self.coverage)
 
 
 @dataclass(frozen=True)
@@ -375,14 +381,15 @@ def interval(cell: Cell) -> str:
     return f"[{cell.low}, {cell.high}]" if cell.low is not None and cell.high is not None else ""
 
 
-def aside(row: TableRow | Column) -> str:
-    """Return the text in brackets after a label: its coverage of the exam."""
-    return covered(row.coverage)
+def raised(notes: Sequence[int]) -> str:
+    """Return the numbers of footnotes for HTML and Markdown."""
+    return "".join(f"<sup>{note}</sup>" for note in notes)
 
 
-def titled(sheet: Sheet) -> bool:
-    """Return whether any block has a title."""
-    return any(group.title for group in sheet.blocks)
+def html_notes(table: Table, escape: Callable[[str], str]) -> list[str]:
+    """Return the footnotes with their numbers, then the notes, for HTML and Markdown."""
+    footnotes = [f"{raised((number,))} {escape(note)}" for number, note in enumerate(table.footnotes, 1)]
+    return [*footnotes, *map(escape, table.notes)]
 
 
 FrameRows = tuple[Sequence[str], Sequence[Mapping[str, Any]]]
@@ -395,20 +402,12 @@ def numbers_of(names: Sequence[str], rows: Sequence[Mapping[str, str]], words: S
     >>> numbers_of(["row", "a"], [{"row": "1", "a": "2.5"}, {"row": "2", "a": ""}], ["row"])[1]
     [{'row': '1', 'a': 2.5}, {'row': '2', 'a': None}]
     """
-    plain: set[str] = {name for name in names if name not in words}
-    for row in rows:
-        plain -= {name for name in plain if not _numeric(row.get(name, ""))}
-    converted = [{name: _number(text) if name in plain else text for name, text in row.items()} for row in rows]
+    numbers: dict[str, list[float | None]] = {}
+    for name in (name for name in names if name not in words):
+        with suppress(ValueError):
+            numbers[name] = [float(text) if (text := row.get(name)) else None for row in rows]
+    converted = [
+        {name: numbers[name][place] if name in numbers else text for name, text in row.items()}
+        for place, row in enumerate(rows)
+    ]
     return names, converted
-
-
-def _numeric(text: str) -> bool:
-    try:
-        _number(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _number(text: str) -> float | None:
-    return float(text) if text else None

@@ -217,10 +217,8 @@ def weight_tables(weights_fit: WeightsFit) -> list[Table]:
 
 def _weights(weights_fit: WeightsFit) -> Table:
     rows: list[Cells] = [["the exam's own", *(number(weight, 2) for weight in weights_fit.own), MISSING, MISSING]]
-    for title, fit in [
-        *((_without(fold.held_out), fold.fitted) for fold in weights_fit.folds),
-        ("all", weights_fit.everyone),
-    ]:
+    fits = [(f"all but {', '.join(fold.held_out)}", fold.fitted) for fold in weights_fit.folds]
+    for title, fit in [*fits, ("all", weights_fit.everyone)]:
         exact = [MISSING if fit.reason else number(weight, 2) for weight in fit.exact]
         rounded = fit.reason or " / ".join(f"{weight:g}" for weight in fit.rounded)
         rows.append([title, *exact, rounded, str(fit.n)])
@@ -232,28 +230,18 @@ def _weights(weights_fit: WeightsFit) -> Table:
     return simple_table(title, ["fitted on", *weights_fit.dimensions, "rounded", "drawings"], rows, notes)
 
 
-def _without(names: tuple[str, ...]) -> str:
-    return f"all but {', '.join(names)}"
-
-
 def _shown(weights_fit: WeightsFit) -> Table:
     rows: list[Cells] = []
     for fold in weights_fit.folds:
         cells = [_cell(fold.correlations[name]) for name in NAMES]
         rows.append([", ".join(fold.held_out), str(fold.n), *cells, _cell(fold.gain)])
-    heads = [
-        "rounded",
-        "fitted",
-        "the exam's",
-        "equal",
-        f"{weights_fit.dimensions[0]} alone",
-        "rounded minus the exam's",
-    ]
+    alone, gain = f"{weights_fit.dimensions[0]} alone", "rounded minus the exam's"
     notes = [
         "Pearson's r between the weighted sum of the held-out raters' own marks and their overall rating; "
         "[low, high]: 95% interval over questions"
     ]
-    return simple_table("on raters that were held out", ["held out", "drawings", *heads], rows, notes)
+    heads = ["held out", "drawings", "rounded", "fitted", "the exam's", "equal", alone, gain]
+    return simple_table("on raters that were held out", heads, rows, notes)
 
 
 def _cell(interval: Interval) -> Any:

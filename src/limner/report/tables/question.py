@@ -49,15 +49,14 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
         some = ", ".join(question.id for question in whole.questions[:5])
         raise UsageError(f"{exam} has no question {id!r} in this store; it has {some} …")
     markings = []
-    for group in groups:
-        for entry in group.entries:
-            if entry.question.id == id:
-                marks = [mark.to_json() for mark in entry.marks]
-                body: dict[str, Any] = {"painter": group.painter, "strategy": group.strategy, "judge": group.judge}
-                body["evaluator"] = group.evaluator.name
-                body |= {"seed": entry.drawing.seed, "repeat": entry.marking.repeat if entry.marking else 0}
-                body |= {"status": entry.status, "detail": entry.detail, "scores": dict(entry.scores), "marks": marks}
-                markings.append(body | {"evidence": dict(entry.evidence), "setup": dict(group.setup)})
+    entries = [(group, entry) for group in groups for entry in group.entries if entry.question.id == id]
+    for group, entry in entries:
+        body: dict[str, Any] = {"painter": group.painter, "strategy": group.strategy, "judge": group.judge}
+        body |= {"evaluator": group.evaluator.name, "seed": entry.drawing.seed}
+        body |= {"repeat": entry.marking.repeat if entry.marking else 0, "status": entry.status}
+        body |= {"detail": entry.detail, "scores": dict(entry.scores)}
+        body |= {"marks": [mark.to_json() for mark in entry.marks], "evidence": dict(entry.evidence)}
+        markings.append(body | {"setup": dict(group.setup)})
     shown = ("painter", "strategy", "seed", "status", "image", "width", "height", "fault", "detail", "notes", "cost")
     return {
         "exam": exam,
@@ -85,9 +84,8 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
 def small_pictures(body: Mapping[str, Any], store: Store) -> dict[str, str]:
     """Return small data URLs of the question's pictures and drawings, by hash; unreadable ones are left out."""
     urls: dict[str, str] = {}
-    for sha256 in filter(
-        None, [*body["inputs"], body["reference"], *(drawing["image"] for drawing in body["drawings"])]
-    ):
+    hashes = [*body["inputs"], body["reference"], *(drawing["image"] for drawing in body["drawings"])]
+    for sha256 in filter(None, hashes):
         with suppress(StoreError, BadImage, LostImage):
             urls[sha256] = str(prepare(store.blobs.get(sha256), SMALL, "native").url)
     return urls
@@ -103,22 +101,22 @@ def print_question(body: dict[str, Any]) -> None:
     out.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")
     out.print(Padding(escape(body["prompt"]), (0, 2)))
     out.print("[dim]" + escape(" · ".join(f"{k}: {v}" for k, v in whole_tags(body["tags"]).items())) + "[/dim]")
-    for sha256, path in zip(body["inputs"], body["input_paths"], strict=True):
-        out.print(f"[dim]input picture: {escape(_place(sha256, path) if sha256 else 'absent')}[/dim]", soft_wrap=True)
-    reference = _place(body["reference"], body["reference_path"]) if body["reference"] else "absent"
-    out.print(f"[dim]reference image: {escape(reference)}[/dim]", soft_wrap=True)
+    inputs = zip(body["inputs"], body["input_paths"], strict=True)
+    pictures = [*(("input picture", *each) for each in inputs)]
+    for what, sha256, path in [*pictures, ("reference image", body["reference"], body["reference_path"])]:
+        out.print(f"[dim]{what}: {escape(_place(sha256, path) or 'absent')}[/dim]", soft_wrap=True)
     for drawing in body["drawings"]:
-        file = _place(drawing["image"], drawing["path"]) if drawing["image"] else ""
-        size = f"{drawing['width']} x {drawing['height']}, {file}" if file else ""
-        wrong = f"{drawing['fault']}: {drawing['detail']}" if drawing["fault"] else ""
-        by = _row(drawing)
-        out.print(f"drawing by [bold]{escape(by)}[/bold]: {escape(wrong or size or 'imported')}", soft_wrap=True)
+        file = _place(drawing["image"], drawing["path"])
+        found = f"{drawing['width']} x {drawing['height']}, {file}" if file else "imported"
+        found = f"{drawing['fault']}: {drawing['detail']}" if drawing["fault"] else found
+        out.print(f"drawing by [bold]{escape(_row(drawing))}[/bold]: {escape(found)}", soft_wrap=True)
+        notes = drawing.get("notes") or {}
         for flag in drawing.get("flags") or ():
             text = f"carries words addressed to the examiner ({flag['rule']}, {flag['language']}): {flag['text']}"
             out.print(Padding(f"[red]{escape(text)}[/red]", (0, 2)))
-        if cut := (drawing.get("notes") or {}).get(PROMPT_CUT):
+        if cut := notes.get(PROMPT_CUT):
             out.print(Padding(escape(describe_cut_prompt(cut)), (0, 2)))
-        for number, step in enumerate((drawing.get("notes") or {}).get("steps", ()), 1):
+        for number, step in enumerate(notes.get("steps", ()), 1):
             out.print(Padding(f"[dim]{number}.[/dim] {escape(_step_line(step))}", (0, 2)))
     for marking in body["markings"]:
         if marking["status"] != "done":
@@ -128,9 +126,9 @@ def print_question(body: dict[str, Any]) -> None:
             show([_marking_table(body, marking)])
 
 
-def _place(sha256: str, path: str | None) -> str:
+def _place(sha256: str | None, path: str | None) -> str:
     """Return where an image is: its file, or the beginning of its hash if it is not in a local folder."""
-    return path or f"image {sha256[:12]}"
+    return path or (f"image {sha256[:12]}" if sha256 else "")
 
 
 class QuestionView(Framed, dict[str, Any]):
@@ -182,24 +180,21 @@ def _marked(marking: Mapping[str, Any]) -> str:
 
 
 def _marking_table(body: Mapping[str, Any], marking: Mapping[str, Any]) -> Table:
-    scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
-    return _marks(f"{_marked(marking)}: {scores or 'no score known'}", marking["marks"], _criteria(body))
-
-
-def _marks(title: str, marks: list[dict[str, Any]], criteria: dict[str, Any]) -> Table:
     """Return a table of every mark with its reason: what is wrong first, then what is undecided, then the rest."""
-    unknown = {"weight": None, "top": 1}
-    known = [(mark, criteria.get(mark["criterion"], {"text": mark["criterion"], **unknown})) for mark in marks]
-    wrong = [pair for pair in known if pair[0]["value"] is not None and pair[0]["value"] < pair[1]["top"]]
-    undecided = [pair for pair in known if pair[0]["value"] is None]
-    right = [pair for pair in known if pair not in wrong and pair not in undecided]
-    rows = []
-    for mark, criterion in (*wrong, *undecided, *right):
+    criteria = _criteria(body)
+    wrong, undecided, right = list[list[str]](), list[list[str]](), list[list[str]]()
+    for mark in marking["marks"]:
+        unknown = {"text": mark["criterion"], "weight": None, "top": 1}
+        criterion, value = criteria.get(mark["criterion"], unknown), mark["value"]
         weight = f" ({criterion['weight']:g})" if criterion["weight"] is not None else ""
-        value = mark["verdict"] if mark["value"] is None else f"{mark['value']}/{criterion['top']}"
-        rows.append([criterion["text"] + weight, value, mark["reason"]])
-    heads, rules = ["criterion", "mark", "reason"], {len(wrong), len(wrong) + len(undecided)} - {len(rows)}
-    return simple_table(title, heads, rows, prose=["criterion", "reason"], rules=rules)
+        group = undecided if value is None else wrong if value < criterion["top"] else right
+        shown = mark["verdict"] if value is None else f"{value}/{criterion['top']}"
+        group.append([criterion["text"] + weight, shown, mark["reason"]])
+    rows, rules = [*wrong, *undecided, *right], {len(wrong), len(wrong) + len(undecided)}
+    scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
+    title = f"{_marked(marking)}: {scores or 'no score known'}"
+    heads, prose = ["criterion", "mark", "reason"], ["criterion", "reason"]
+    return simple_table(title, heads, rows, prose=prose, rules=rules - {len(rows)})
 
 
 def _row(body: Mapping[str, Any]) -> str:
@@ -208,9 +203,7 @@ def _row(body: Mapping[str, Any]) -> str:
 
 def _step_line(step: dict[str, Any]) -> str:
     """Return a step of a strategy as one or a few lines."""
-    seed = f" (seed {step['seed']})" if "seed" in step else ""
-    turn = f" {step['round']}" if "round" in step else ""
-    image = f" image {step['image'][:12]}" if "image" in step else ""
-    fault = f" {step['fault']}" if "fault" in step else ""
+    forms = {"round": " {}", "seed": " (seed {})", "image": " image {:.12}", "fault": " {}"}
     text = f": {step['text']}" if step.get("text") else ""
-    return f"{step['step']}{turn}{seed}{image}{fault}{text if len(text) < 600 else text[:600] + ' …'}"
+    facts = "".join(form.format(step[name]) for name, form in forms.items() if name in step)
+    return f"{step['step']}{facts}{text if len(text) < 600 else text[:600] + ' …'}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.data_rows import write_csv
 from ...core.redaction import printable
-from .model import MISSING, PUBLISHED, Cell, Column, Sheet, Table, TableRow, aside, clean, interval
+from .model import MISSING, PUBLISHED, Cell, Column, Sheet, Table, TableRow, clean, html_notes, interval, raised
 
 FORMATS = ("table", "json", "csv", "md", "latex", "html")
 SUFFIXES = {
@@ -120,11 +120,8 @@ def _csv_numbers(path: str, cell: Cell) -> dict[str, str]:
     cells = {path: text}
     if cell.few is not None:
         cells |= {f"{path} low": "", f"{path} high": ""}
-    for end, name in ENDS.items():
-        value = getattr(cell, name)
-        if value is not None:
-            cells[f"{path} {end}"] = str(value)
-    return cells
+    ends = {f"{path} {end}": getattr(cell, name) for end, name in ENDS.items()}
+    return cells | {name: str(value) for name, value in ends.items() if value is not None}
 
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#$&])")
@@ -154,8 +151,7 @@ def markdown(table: Table) -> str:
     for sheet in table.sheets:
         parts.append(f"**{escape_markdown(sheet.title)}**" if sheet.title else "")
         parts.append("\n".join(_markdown_sheet(sheet)) if any(sheet.rows()) else "")
-    remarks = [f"{_raised((number,))} {escape_markdown(note)}" for number, note in enumerate(table.footnotes, 1)]
-    parts.append(_list([*remarks, *map(escape_markdown, table.notes)]))
+    parts.append(_list(html_notes(table, escape_markdown)))
     return "".join(f"{part}\n\n" for part in parts if part)
 
 
@@ -164,35 +160,23 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _markdown_sheet(sheet: Sheet) -> Iterator[str]:
-    yield _row([escape_markdown(sheet.stub), *(_head(column) for column in sheet.columns)])
+    heads = [(f"{column.over} {column.head}" if column.over else column.head, column) for column in sheet.columns]
+    yield _row([escape_markdown(sheet.stub), *(_labelled(head, column, column.published) for head, column in heads)])
     yield "|".join(["", "---", *("---" if column.words else "--:" for column in sheet.columns), ""])
     for group in sheet.blocks:
         if group.title:
-            heading = f"**{escape_markdown(group.title)}**{_raised(group.notes)}" + (
-                f" ({PUBLISHED})" if group.published else ""
-            )
-            yield _row([heading, *[""] * len(sheet.columns)])
+            heading = f"**{escape_markdown(group.title)}**{raised(group.notes)}"
+            yield _row([heading + f" ({PUBLISHED})" * group.published, *[""] * len(sheet.columns)])
         for row in group.rows:
-            label = escape_markdown(row.label) + _raised(row.notes)
             # The title of a published block already says so.
-            asides = [PUBLISHED] if row.published and not group.published else []
-            asides += [aside(row)] if aside(row) else []
-            yield _row([_with(label, asides), *map(_cell, row.cells)])
+            label = _labelled(row.label, row, row.published and not group.published)
+            yield _row([label, *map(_cell, row.cells)])
 
 
-def _head(column: Column) -> str:
-    over = f"{escape_markdown(column.over)} " if column.over else ""
-    asides = [PUBLISHED] if column.published else []
-    asides += [aside(column)] if aside(column) else []
-    return _with(over + escape_markdown(column.head) + _raised(column.notes), asides)
-
-
-def _with(label: str, asides: Sequence[str]) -> str:
-    return f"{label} ({', '.join(asides)})" if asides else label
-
-
-def _raised(notes: Sequence[int]) -> str:
-    return "".join(f"<sup>{note}</sup>" for note in notes)
+def _labelled(text: str, part: TableRow | Column, published: bool) -> str:
+    """Return a label with its footnotes, whether it is published, and its coverage."""
+    asides = ", ".join([PUBLISHED] * published + [part.covered] * bool(part.covered))
+    return escape_markdown(text) + raised(part.notes) + (f" ({asides})" if asides else "")
 
 
 def _cell(cell: Cell) -> str:

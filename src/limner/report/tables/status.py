@@ -26,7 +26,7 @@ from ...store import now
 from ...study.open import OpenStudy
 from ...study.progress import StudyProgress
 from ...study.records import Study
-from .model import MISSING, Cells, Table, simple_table
+from .model import MISSING, Cells, Table, column_table, number, simple_table
 
 
 def funnel_rows(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[dict[str, Any]]:
@@ -53,8 +53,8 @@ def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -
         why += [f"{row[name]:,} {what}" for name, what in _STATES.items() if row[name]]
         cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
         paper = MISSING if row["paper"] is None else f"{row['paper']:,}"
-        rows.append([row["place"], f"{row['arrived']:,}", f"{row['kept'] + row['made']:,}", paper, cost,
-                     ", ".join(why)])  # fmt: skip
+        numbers = f"{row['arrived']:,}", f"{row['kept'] + row['made']:,}"
+        rows.append([row["place"], *numbers, paper, cost, ", ".join(why)])
     printed = " → ".join(f"{mile.items:,} {mile.said}" for mile in recipe.paper)
     notes = [f"the paper: {printed}"] if printed else []
     mine = " → ".join(
@@ -150,14 +150,12 @@ def demo_table(standings: Mapping[str, Sequence[Standing]]) -> Table:
     Args:
         standings: Exam -> its painters' numbers by the answer key.
     """
-    columns = _demo_columns(standings)
-    body: list[Cells] = []
-    for painter in PAINTERS:
-        cells = [(column.values.get(painter), column.digits) for column in columns]
-        body.append([painter, *(MISSING if value is None else f"{value:.{digits}f}" for value, digits in cells)])
+    columns: list[tuple[str, Cells]] = [("painter", list(PAINTERS))]
+    for column in _demo_columns(standings):
+        values = [column.values.get(painter) for painter in PAINTERS]
+        columns.append((column.head, [number(value, column.digits) for value in values]))
     counts = ", ".join(f"{name} {max((row.n for row in rows), default=0)}" for name, rows in standings.items())
-    heads = ["painter", *(column.head for column in columns)]
-    return simple_table("the bundled samples · judge key", heads, body, [f"questions: {counts}"])
+    return column_table("the bundled samples · judge key", columns, [f"questions: {counts}"])
 
 
 def demo_sentences(standings: Mapping[str, Sequence[Standing]]) -> list[str]:
@@ -169,10 +167,8 @@ def demo_sentences(standings: Mapping[str, Sequence[Standing]]) -> list[str]:
     else:
         order = "the right drawings first, a blank sheet last, and no drawing above a better one"
         sentences = [f"Every exam ranks the painters as anyone would: {order}."]
-    for column in columns:
-        for tied in column.ties:
-            sentences.append(f"{column.head} gives the same score to: {', '.join(tied)}.")
-    return sentences
+    ties = [(column.head, ", ".join(tied)) for column in columns for tied in column.ties]
+    return sentences + [f"{head} gives the same score to: {tied}." for head, tied in ties]
 
 
 def ocr_sentence() -> str:
@@ -230,16 +226,13 @@ def estimate_table(exam: str, questions: int, estimates: Sequence[Estimate], sha
     rows = []
     for estimate in estimates:
         cost = "unknown" if estimate.dollars is None else f"{estimate.dollars:.2f}"
-        numbers = (estimate.steps, estimate.calls, estimate.tokens_in, estimate.tokens_out)
-        rows.append([estimate.who, estimate.role, *(f"{number:,}" for number in numbers), cost, estimate.basis])
+        counts = (estimate.steps, estimate.calls, estimate.tokens_in, estimate.tokens_out)
+        rows.append([estimate.who, estimate.role, *(f"{count:,}" for count in counts), cost, estimate.basis])
     heads = ["who", "role", "steps", "calls", "tokens in", "tokens out", "dollars", "basis"]
     dollars, unknown = total(estimates)
     lacking = f", and what {', '.join(unknown)} costs: add the price to limner.toml" if unknown else ""
-    notes = [f"in all about ${dollars:.2f}{lacking}"]
-    part = "" if shard is None else f"shard {shard} of "
-    return simple_table(
-        f"{exam}: {part}{questions} questions, still to do", heads, rows, notes, names=2, prose=["basis"]
-    )
+    title = f"{exam}: {'' if shard is None else f'shard {shard} of '}{questions} questions, still to do"
+    return simple_table(title, heads, rows, [f"in all about ${dollars:.2f}{lacking}"], names=2, prose=["basis"])
 
 
 def spend_table(store: str, by: Sequence[str], groups: Sequence[Spent]) -> Table:
@@ -327,18 +320,9 @@ def models_table(rows: Mapping[str, ModelFacts], settings: Settings, day: date) 
         if priced.source:
             sources.setdefault(priced.source, []).append(name)
         ends = MISSING if facts.shutdown is None else f"{facts.shutdown}{' (gone)' if facts.shutdown <= day else ''}"
-        cells.append(
-            [
-                name + ("" if facts.confirmed else " ?"),
-                str(facts.released or MISSING),
-                ends,
-                successor_of(name, settings.models, day) or MISSING,
-                _price(facts.input_price),
-                _price(facts.output_price),
-                _an_image(painter),
-                priced.priced_on or MISSING,
-            ]
-        )
+        row = [name if facts.confirmed else f"{name} ?", str(facts.released or MISSING), ends]
+        row += [successor_of(name, settings.models, day) or MISSING, _price(facts.input_price)]
+        cells.append([*row, _price(facts.output_price), _an_image(painter), priced.priced_on or MISSING])
     notes = ["in and out: dollars per million tokens; an image: dollars each, or the most it can cost"]
     unsure = any(not facts.confirmed for facts in rows.values())
     notes += ["?: not every fact was found in pages of its maker or its service"] if unsure else []

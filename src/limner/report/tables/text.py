@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from ...core.redaction import printable
-from .model import STORE, Column, RowBlock, Sheet, Table, TableRow, aside, clean, interval, spans, titled
+from .model import STORE, Column, RowBlock, Sheet, Table, TableRow, clean, interval, spans
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,8 +98,8 @@ def lines(table: Table, width: int) -> Iterator[Text]:
         yield Text()
     for number, note in enumerate(table.footnotes, 1):
         yield from _paragraph(f"{_raised((number,))} {note}", width, "dim")
-    more = f"--notes shows {len(table.details)} more" if table.details else ""
-    for note in filter(None, [*table.notes[:-1], " · ".join(filter(None, [*table.notes[-1:], more]))]):
+    more = [f"--notes shows {len(table.details)} more"] if table.details else []
+    for note in filter(None, [*table.notes[:-1], " · ".join([*filter(None, table.notes[-1:]), *more])]):
         yield from _paragraph(note, width, "dim")
 
 
@@ -108,9 +108,8 @@ def _mixed(parts: Sequence[TableRow] | Sequence[Column] | Sequence[RowBlock]) ->
     return len({part.published for part in parts}) > 1
 
 
-def _paragraph(text: str, width: int, style: str) -> Iterator[Text]:
-    for line in wrap(text, width, at=" "):
-        yield Text(line, style)
+def _paragraph(text: str, width: int, style: str) -> list[Text]:
+    return [Text(line, style) for line in wrap(text, width, at=" ")]
 
 
 def _raised(notes: Sequence[int]) -> str:
@@ -124,7 +123,7 @@ class _Grid:
         self.sheet, self.width, self.frame, self.beside = sheet, width, frame, beside
         self.columns = [Column(sheet.stub, words=True, name=True, prose=sheet.prose), *sheet.columns]
         self.mixed_rows, self.mixed_columns = _mixed(list(sheet.rows())), _mixed(sheet.columns)
-        self.indent = "  " if titled(sheet) or self.mixed_rows else ""
+        self.indent = "  " if any(block.title for block in sheet.blocks) or self.mixed_rows else ""
         self.names = [place for place, column in enumerate(self.columns) if column.name]
         self.want, self.need = self._sizes()
 
@@ -144,7 +143,7 @@ class _Grid:
                     yield frame.rule(frame.between, widths)
                 for row in block.rows:
                     cells = [self._folded(row, place, width) for place, width in zip(places, widths, strict=True)]
-                    yield from self._joined(cells, places, widths, frame.row)
+                    yield from self._joined(cells, [*map(self._soft, places)], widths, frame.row)
             yield frame.rule(frame.bottom, widths)
 
     def _sizes(self) -> tuple[list[int], list[int]]:
@@ -163,8 +162,7 @@ class _Grid:
             want.append(max(inside, cell_len(head)) if self.beside else need[-1])
         names = {one: need[one] for one in self.names}
         _shrink(names, self.names, dict.fromkeys(names, 1), sum(names.values()) - min(NAMES, self.width // 2))
-        for one in self.names:
-            need[one] = names[one]
+        need = [names.get(place, least) for place, least in enumerate(need)]
         place = 1
         for over, count in spans(self.sheet.columns):
             # A spanning head must have room for its longest word.
@@ -213,15 +211,15 @@ class _Grid:
         return list(widths.values())
 
     def _joined(
-        self, cells: Sequence[Sequence[Text]], places: Sequence[int], widths: Sequence[int], edges: tuple[str, str, str]
+        self, cells: Sequence[Sequence[Text]], left: Sequence[bool], widths: Sequence[int], edges: tuple[str, str, str]
     ) -> Iterator[Text]:
-        """Yield the lines of cells side by side; a cell may have several lines."""
+        """Yield the lines of cells side by side, to the `left` or right; a cell may have several lines."""
         for number in range(max(map(len, cells))):
             pieces = []
-            for cell, place, width in zip(cells, places, widths, strict=True):
+            for cell, at_left, width in zip(cells, left, widths, strict=True):
                 piece = cell[number].copy() if number < len(cell) else Text()
                 pad = " " * (width - piece.cell_len)
-                pieces.append(piece.append(pad) if self._soft(place) else Text(pad).append_text(piece))
+                pieces.append(piece.append(pad) if at_left else Text(pad).append_text(piece))
             out = Text(edges[0]).append_text(Text(edges[1]).join(pieces)).append(edges[2])
             out.rstrip()
             yield out
@@ -239,7 +237,7 @@ class _Grid:
         """Return a cell's lines before they are broken to the column's width."""
         if not place:
             label = Text(self._mark(row)).append(clean(row.label) + _raised(row.notes), "dim" if row.published else "")
-            return [label.append(f" ({aside(row)})", "dim") if aside(row) else label]
+            return [label.append(f" ({row.covered})", "dim") if row.covered else label]
         cell = row.cells[place - 1]
         if self.columns[place].prose:
             return [Text(clean(line)) for line in cell.text.expandtabs().split("\n")]
@@ -274,36 +272,30 @@ class _Grid:
     def _heads(self, places: Sequence[int], widths: Sequence[int]) -> Iterator[Text]:
         """Yield the spanning heads, then the columns' heads, aligned at the bottom."""
         columns = [self.columns[place] for place in places]
-        yield from self._overs(columns, widths)
+        rooms, overs, place = [], [], 0
+        for over, count in spans(columns):
+            rooms.append(sum(widths[place : place + count]) + self.frame.gap * (count - 1))
+            lines = [(" " * ((rooms[-1] - cell_len(line)) // 2) + line) for line in wrap(over, rooms[-1])]
+            overs.append([Text(line, "bold") for line in lines])
+            place += count
+        if overs:
+            yield from self._joined(_at_bottom(overs), [True] * len(rooms), rooms, self.frame.head)
         heads = [
             [Text(line, "dim" if column.published else "bold") for line in wrap(self._head(column), width)]
             for column, width in zip(columns, widths, strict=True)
         ]
-        height = max(map(len, heads))
-        raised = [[*[Text()] * (height - len(head)), *head] for head in heads]
-        yield from self._joined(raised, places, widths, self.frame.head)
+        yield from self._joined(_at_bottom(heads), [*map(self._soft, places)], widths, self.frame.head)
 
     def _head(self, column: Column) -> str:
         head = (OWN if self.mixed_columns and not column.published and not column.name else "") + column.head
         head += _raised(column.notes)
-        return f"{head} ({aside(column)})" if aside(column) else head
+        return f"{head} ({column.covered})" if column.covered else head
 
-    def _overs(self, columns: Sequence[Column], widths: Sequence[int]) -> Iterator[Text]:
-        heads, place, gap = [], 0, self.frame.gap
-        for over, count in spans(columns):
-            room = sum(widths[place : place + count]) + gap * (count - 1)
-            heads.append((wrap(over, room), room))
-            place += count
-        height = max((len(rows) for rows, _ in heads), default=0)
-        left, between, right = self.frame.head
-        for number in range(height):
-            words = [(rows[at] if (at := number - (height - len(rows))) >= 0 else "", room) for rows, room in heads]
-            pieces = [Text(" " * ((room - cell_len(word)) // 2) + word, "bold") for word, room in words]
-            for piece, (_, room) in zip(pieces, words, strict=True):
-                piece.append(" " * (room - piece.cell_len))
-            out = Text(left).append_text(Text(between).join(pieces)).append(right)
-            out.rstrip()
-            yield out
+
+def _at_bottom(cells: Sequence[list[Text]]) -> list[list[Text]]:
+    """Return cells with empty lines above those that are less high."""
+    height = max(map(len, cells))
+    return [[*[Text()] * (height - len(cell)), *cell] for cell in cells]
 
 
 def _shrink(widths: dict[int, int], places: Sequence[int], least: Mapping[int, int], over: int) -> int:
