@@ -23,8 +23,8 @@ from limner import api
 from limner.core.errors import UsageError
 from limner.core.images import encode_png, font
 from limner.evidence.probe import OcrProbe
-from limner.painters.batched import DrawItem, read_drawing, submit
-from limner.painters.diffusers import DrawSettings, PipelineSetup, open_pool
+from limner.painters.batched import DrawItem, open_workers, read_drawing, submit
+from limner.painters.diffusers import DrawSettings, PipelineSetup
 from limner.painters.diffusers.options import Options
 from limner.running.progress import Progress
 from limner.store import Store, schema
@@ -271,7 +271,9 @@ def test_cluster_shares_gpus_and_streams_batches(nodes: Nodes, tmp_path: Path, m
         assert {job.result(LONG).value["CUDA_VISIBLE_DEVICES"] for job in asked} == {"0"}
         assert asked[0].result().value.get("OMP_NUM_THREADS") == os.environ.get("OMP_NUM_THREADS")
         # Both halves are taken by a pool that keeps its workers: it steps aside.
-        drawn = open_pool(PipelineSetup(str(tmp_path / "model")), Options({}, 4, (None,)))
+        drawn = open_workers(
+            "diffusers", brush.FACTORY, PipelineSetup(str(tmp_path / "model")), Options({}, 4, (None,))
+        )
         submitted = [submit(drawn, DrawSettings(8, 8), DrawItem(f"p{n}", n), LONG) for n in range(6)]
         for n, job in enumerate(submitted):
             picture_of = read_drawing(job.result(LONG))
