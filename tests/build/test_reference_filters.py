@@ -64,9 +64,9 @@ def test_rule_warns_and_drops_only_if_the_model_agrees(measure: str, field: str,
 def test_lines_in_another_script_warn_and_are_dropped_if_the_model_agrees() -> None:
     fine = {name: {"score": 9, "confidence": 5, "reason": "r"} for name in
             ("text_richness", "domain", "simplicity", "subject_knowledge")}  # fmt: skip
-    item = BuildItem("i", {"watermark": "", "foreign": "", "unread": 2, "ratings": fine})
-    assert judge(rules("language"), item).body["warnings"] == ["text in another script?: 2 of at most 1"]
-    assert "warnings" not in judge(rules("language"), item.having(unread=1)).body
+    item = BuildItem("i", {"watermark": "", "foreign": "", "unread": 3, "ratings": fine})
+    assert judge(rules("language"), item).body["warnings"] == ["text in another script?: 3 of at most 2"]
+    assert "warnings" not in judge(rules("language"), item.having(unread=2)).body
     assert judge(rules("thresholds"), item).id == "i"
     with pytest.raises(Dropped):
         judge(rules("thresholds"), item.having(ratings={**fine, "foreign_text": True}))

@@ -41,7 +41,6 @@ from .base import (
     judge,
     rule_fields,
 )
-from .criterion_words import plain
 from .lint import LintSettings, lint_entries
 from .wording import why_not_english
 
@@ -92,6 +91,9 @@ async def _filter(item: BuildItem, context: StepContext) -> BuildItem:
 
 
 Measure = Callable[[BuildItem, StepContext], Any]
+_ROOM = 4
+"""The number of pictures decoded at a time, so that memory stays bounded whatever the number of calls."""
+_rooms: dict[Any, asyncio.Semaphore] = {}
 
 
 class MeasureSettings(GenericSettings):
@@ -103,18 +105,14 @@ class MeasureSettings(GenericSettings):
         of: For ``language``: the field with the text, if not the lines in the picture.
         letters: For ``language``: the accepted share of letters of other scripts.
         faint: For ``text``: whether to look for faint print too, which doubles the time.
-        confidence: For ``layout``: the lowest confidence of OCR with which a line is kept.
         square: For ``aspect``: the largest ratio of the sides of a square picture; our choice.
     """
 
-    measures: tuple[
-        Literal["size", "text", "layout", "labels", "edges", "watermark", "unread", "language", "aspect"], ...
-    ]
+    measures: tuple[Literal["size", "text", "labels", "edges", "watermark", "unread", "language", "aspect"], ...]
     rules: tuple[Rule, ...] = ()
     of: str = ""
     letters: float = Field(default=0.1, ge=0, le=1)
     faint: bool = True
-    confidence: float = Field(default=0.5, ge=0, le=1)
     square: float = Field(default=1.15, ge=1)
 
     def declare(self, step: BuildStep, code: Code) -> BuildStep:
@@ -136,11 +134,16 @@ async def _measure(item: BuildItem, context: StepContext) -> BuildItem:
 
 
 async def _size(item: BuildItem, context: StepContext) -> dict[str, Any]:
-    data = await context.picture(item.body["image"])
-    try:
-        return await asyncio.to_thread(lambda: picture_sizes(decode(data)))
-    except BadImage as error:
-        raise Dropped("not a picture", str(error)) from error
+    loop = asyncio.get_running_loop()
+    if loop not in _rooms:
+        _rooms.clear()
+        _rooms[loop] = asyncio.Semaphore(_ROOM)
+    async with _rooms[loop]:
+        data = await context.picture(item.body["image"])
+        try:
+            return await asyncio.to_thread(lambda: picture_sizes(decode(data)))
+        except BadImage as error:
+            raise Dropped("not a picture", str(error)) from error
 
 
 def picture_sizes(image: Image) -> dict[str, Any]:
@@ -165,12 +168,6 @@ async def _text(item: BuildItem, context: StepContext) -> dict[str, Any]:
 async def _unread(item: BuildItem, context: StepContext) -> dict[str, Any]:
     sha256 = item.body["image"]
     return {"unread": picture_rules.unread_lines(await context.text_regions(sha256), await context.read_text(sha256))}
-
-
-async def _layout(item: BuildItem, context: StepContext) -> dict[str, Any]:
-    lines = await context.read_text(item.body["image"])
-    kept = [line for line in lines if line.confidence >= context.settings.confidence]
-    return {"layout_lines": picture_rules.layout_lines(kept, item.body["width"], item.body["height"])}
 
 
 async def _labels(item: BuildItem, context: StepContext) -> dict[str, Any]:
@@ -212,7 +209,6 @@ def aspect(width: int, height: int, square: float = 1.15) -> str:
 MEASURES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Measure]] = {
     "size": (("image",), ("width", "height", "side", "detail", "real_side", "hashes"), _size),
     "text": (("image",), ("lines", "faint_lines"), _text),
-    "layout": (("image", "width", "height"), ("layout_lines",), _layout),
     "labels": (("lines",), ("labels",), _labels),
     "edges": (("image",), ("cut_strokes", "cut_edge"), _edges),
     "watermark": (("lines", "faint_lines"), ("watermark",), _watermark),
@@ -252,40 +248,6 @@ async def _duplicates(items: Sequence[BuildItem], context: StepContext) -> Mappi
         else item
         for item in items
     }
-
-
-class RecurringSettings(GenericSettings):
-    """The definition of entries that recur in many items. All numbers are our choice.
-
-    Attributes:
-        field: The field with a list; `part` is the part of an entry that is compared.
-        items: The fewest items that an entry recurs in, and `share` their smallest share of all items.
-        least: The share of its entries from which an item is warned of.
-    """
-
-    field: str
-    part: str = ""
-    items: int = Field(default=3, ge=2)
-    share: float = Field(default=0.02, gt=0, le=1)
-    least: float = Field(default=0.3, gt=0, le=1)
-
-    def declare(self, step: BuildStep, code: Code) -> BuildStep:
-        """Return the step with the fields that it reads."""
-        return replace(step, reads=(WARNINGS, self.field))
-
-
-async def _recurring(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
-    how: RecurringSettings = context.settings
-    texts = {item.id: {plain(str(value_at(e, how.part) if how.part else e)) for e in item.body[how.field]}
-             for item in items}  # fmt: skip
-    counts = Counter(text for own in texts.values() for text in own)
-    often = {text for text, count in counts.items() if count >= max(how.items, how.share * len(items))}
-    left: dict[str, StepOutcome] = {}
-    for item in items:
-        same = texts[item.id] & often
-        words = f"{len(same)} of {len(texts[item.id])} entries recur in other items, such as {min(same, default='')!r}"
-        left[item.id] = add_warnings(item, [words] if same and len(same) >= how.least * len(texts[item.id]) else [])
-    return left
 
 
 class PaintSettings(GenericSettings):
@@ -481,9 +443,6 @@ STEPS: Mapping[str, BuildStep] = {
         BuildStep("filter", "keeps items that pass rules", FilterSettings, each=_filter),
         BuildStep("measure", "measures each picture and applies rules", MeasureSettings, each=_measure),
         BuildStep("duplicates", "drops pictures that look like another one", DuplicatesSettings, together=_duplicates),
-        BuildStep(
-            "recurring", "warns of items whose entries recur in many others", RecurringSettings, together=_recurring
-        ),
         BuildStep("paint", "has a picture drawn for every prompt that has none", PaintSettings, each=_paint),
         BuildStep("sample", "draws a sample, or marks it", SampleSettings, together=_sample),
         BuildStep(

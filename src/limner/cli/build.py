@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import options, running, say, say_failures
+from ..core.errors import UsageError
+from . import options, running, say, say_failures, show
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -110,7 +111,6 @@ def run_command(name: str, store: Store, **given: Any) -> None:
     from ..build.estimate import build_estimate, empty_sources
     from ..build.records import load_build
     from ..core import settings
-    from ..report.tables.render import show
     from ..report.tables.status import estimate_table, funnel_rows, funnel_table
     from ..running.setup import service_limits
 
@@ -156,7 +156,6 @@ def status_command(name: str, output: Path | None, items: str | None, store: Sto
     """Show how many items each step of a build kept and removed, beside the paper's own counts."""
     from ..build.engine import open_build
     from ..build.records import load_rows
-    from ..report.tables.render import show
     from ..report.tables.status import funnel_rows, funnel_table
 
     builder = open_build(store, name)
@@ -233,7 +232,6 @@ def export_command(name: str, folder: Path, store: Store, training: bool, **give
     """
     from ..build.engine import open_build
     from ..build.export import export
-    from ..core.errors import UsageError
 
     if training:
         builder = open_build(store, name)
@@ -257,7 +255,6 @@ def _serve_review(build: str, given: dict[str, Any]) -> None:
     """Serve a build's review until interrupted; print the links of reviewers who had none."""
     from ..build.engine import open_build
     from ..build.reviews import Reviewer, load_reviewers, save_reviewer
-    from ..core.errors import UsageError
     from ..store.store import open_store
 
     try:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import complete, options, running, say, say_failures
+from ..core.errors import LimnerError, UsageError
+from . import complete, options, running, say, say_failures, show
 
 if TYPE_CHECKING:
     from ..certify.proof import ProofRun
@@ -29,7 +30,6 @@ SHOWN_LINTS = 20
 def exams_command(exam: str | None, form: str) -> None:
     """List installed exams, with state and licence of their data; of one EXAM, scores, variants and presets."""
     from ..exams import kind, resolve
-    from ..report.tables.render import show
     from ..report.tables.status import exams_table, list_exams
 
     if exam is None:
@@ -95,7 +95,6 @@ def prove(exam: str, **given: Any) -> None:
     from ..certify.examine import open_judge_exam
     from ..certify.proof import open_proof
     from ..core import settings
-    from ..core.errors import UsageError
     from ..store.store import open_or_empty, open_store
 
     if len(given["judges"]) != 1:
@@ -122,7 +121,6 @@ def _carry_out(run: ProofRun, store: Store, form: str, given: dict[str, Any]) ->
     from ..build.criterion_words import criterion_faults
     from ..build.lint import lint_exam
     from ..report.tables.certificates import proof_tables
-    from ..report.tables.render import show
 
     how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
     lints = lint_exam(run.opened.exam, run.opened.protocol)
@@ -164,7 +162,6 @@ def stats(exam: str, store: Store, **given: Any) -> None:
     from .. import api, exams
     from ..report.tables.analyses import item_tables, items_csv
     from ..report.tables.model import nothing_marked
-    from ..report.tables.render import show
     from ..scoring import ON
     from ..scoring.items import item_statistics
 
@@ -193,7 +190,6 @@ def get(name: str, accept_licence: bool) -> None:
     First shows where the data is, how large it is and under which licence. A broken download continues where it
     stopped. The data is kept in the folder LIMNER_DATA, by default ~/.cache/limner.
     """
-    from ..core.errors import LimnerError, UsageError
     from ..exams import data_folder, downloaded_data, how_to_get, kind, read, resolve
     from ..running.get_data import download, look_up
 
@@ -271,7 +267,6 @@ def _ask_about_pairs(
     from ..build.lint import ask_about_pairs
     from ..calls import Budget, Calls
     from ..core import settings
-    from ..core.errors import UsageError
     from ..core.images import Preparer
     from ..core.loops import run_to_end
     from ..models import open_model
@@ -367,7 +362,6 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     from ..certify.watch import rewatch
     from ..core import settings
     from ..report.tables.certificates import certificate_tables, drift_table, power_table
-    from ..report.tables.render import show
     from ..report.tables.status import estimate_table
     from ..store.store import open_or_empty, open_store
 
