@@ -119,18 +119,16 @@ def grouped(
 ) -> list[RowBlock]:
     """Return the groups in the layout's order, published rows first in each; rows without a group come last."""
     homes = [(_home(layout, one), one, line) for one, line in own]
-    blocks = [RowBlock("", tuple(line for group, line in published if group is None))]
+    loose = {"": [line for group, line in published if group is None]}
+    for home, one, line in homes:
+        if home is None:
+            loose.setdefault(_title(layout, one), []).append(line)
+    blocks = [RowBlock("", tuple(loose.pop("")))]
     for row_group in layout.groups:
         inside = [line for group, line in published if group is row_group]
         inside += [line for home, _, line in homes if home is row_group]
         blocks.append(RowBlock(row_group.title, tuple(inside), row_group.ranked))
-    rest: dict[str, list[TableRow]] = {}
-    for home, one, line in homes:
-        if home is None:
-            rest.setdefault(_title(layout, one), []).append(line)
-    if "" in rest:
-        blocks[0] = replace(blocks[0], rows=(*blocks[0].rows, *rest.pop("")))
-    return blocks + [RowBlock(title, tuple(inside), title != CONTROLS) for title, inside in rest.items()]
+    return blocks + [RowBlock(title, tuple(inside), title != CONTROLS) for title, inside in loose.items()]
 
 
 def _home(layout: Layout, own: PainterResult | None) -> RowGroup | None:
