@@ -37,7 +37,7 @@ def build(
     flat = []
     for printed_too, own_too in sides:
         sheet = _sheet(layout, sections, own if own_too else None, printed_too and choice.published)
-        if any(group.rows for group in sheet.blocks):
+        if sheet.blocks:
             flat.append(sheet if choice.intervals else _with_cells(sheet, lambda cells: map(_bare, cells)))
     shown = flat if choice.full else [_concise(sheet) for sheet in flat]
     remarks = notes(layout, held, [group for sheet in shown for group in sheet.blocks], choice.intervals)
@@ -244,10 +244,6 @@ def _blocks(sheet: Sheet, scores: bool) -> Sheet:
     return replace(sheet, columns=tuple(columns), blocks=tuple(blocks))
 
 
-REMARKS = 8
-"""The most remarks below a table; `limner scores` shows all."""
-
-
 def caption(
     layout: Layout,
     held: Holdings | None,
@@ -379,9 +375,7 @@ def _remarks(rows: Sequence[PainterResult]) -> list[str]:
     for own in rows:
         for remark in own.scores[None].remarks:
             by_remark.setdefault(remark, []).append(own.name)
-    lines = [
+    return [
         remark if len(names) == len(rows) else f"{', '.join(dict.fromkeys(names))}: {remark}"
         for remark, names in by_remark.items()
     ]
-    more = len(lines) - REMARKS
-    return lines if more <= 0 else [*lines[:REMARKS], f"… and {more} more remarks; `limner scores` shows them all."]
