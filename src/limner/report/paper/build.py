@@ -47,7 +47,7 @@ def build(
         layout.title,
         tuple(turned(sheet, layout.turn) for sheet in shown),
         tuple(flat),
-        tuple(caption(layout, held, choice.published, choice.full, sections)),
+        tuple(caption(layout, held, choice, sections)),
         tuple(remarks[:most]),
         tuple(own.footnotes),
         details=tuple(remarks[len(remarks[:most]) :]),
@@ -90,12 +90,10 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | 
     columns: Sequence[Column] = ()
     groups: list[RowBlock] = []
     for section in sections:
-        names = own.judges if own else []
-        if printed_too and (printed := published(layout, section)):
-            names = judges(printed)
-        column_specs = specs(layout, section, names)
+        printed = published(layout, section) if printed_too else []
+        column_specs = specs(layout, section, judges(printed) if printed or own is None else own.judges)
         columns = columns or (own.heads(column_specs) if own else [spec.column for spec in column_specs])
-        printed_rows = published_rows(layout, section, column_specs) if printed_too else []
+        printed_rows = published_rows(layout, column_specs, printed)
         mine = own.make(column_specs) if own else []
         if section is None:
             groups += grouped(layout, printed_rows, mine)
@@ -245,11 +243,7 @@ def _blocks(sheet: Sheet, scores: bool) -> Sheet:
 
 
 def caption(
-    layout: Layout,
-    held: Holdings | None,
-    with_published: bool,
-    boards: bool,
-    sections: Sequence[Section | None] = (None,),
+    layout: Layout, held: Holdings | None, choice: TableChoice, sections: Sequence[Section | None]
 ) -> list[str]:
     """Return the lines of the caption: title, sources of the figures, and the store's judges and questions."""
     tables = layout.tables(None)
@@ -257,13 +251,13 @@ def caption(
     place = tables[0] if len(tables) == 1 else f"Tables {numbers}"
     name = layout.paper.cite.partition(" ")[0]
     lines = [f"{name}, {place}: {layout.title}." if tables else f"{name}: {layout.title}."]
-    if with_published and (tables or layout.sections):
+    if choice.published and (tables or layout.sections):
         marked = [judge for section in layout.sections or (None,) for judge in judges(published(layout, section))]
         # "X + Y" names both judges of a combined number; it is dropped if X and Y are listed anyway.
         alone = [judge for judge in dict.fromkeys(marked) if not set(judge.split(" + ")) <= {*marked} - {judge}]
         by = f", judge {' and '.join(alone)}" if alone and layout.rows == "painters" else ""
         lines.append(f"Published figures: {layout.paper.cite}{by}.")
-        about = [release_board(layout, board).about for board in layout.boards if boards]
+        about = [release_board(layout, board).about for board in layout.boards if choice.full]
         lines += [f"{each} Its rows are not ranked with the paper's." for each in about]
     by = ""
     if layout.rows == "painters" and held is not None and held.rows:

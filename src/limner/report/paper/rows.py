@@ -286,13 +286,6 @@ def judges(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(row["judge"] for row in rows if row["judge"]))
 
 
-def published_rows(
-    layout: Layout, section: Section | None, specs: Sequence[ColumnSpec]
-) -> list[tuple[RowGroup | None, TableRow]]:
-    """Return the published rows in the paper's order, each with its group."""
-    return _rows(layout, specs, published(layout, section))
-
-
 def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> list[RowBlock]:
     """Return the leaderboard's rows in its order, in the layout's groups; they are not ranked with the paper's."""
     ours = {theirs: ours for ours, theirs in board.names.items()}
@@ -302,7 +295,7 @@ def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> l
         if row["table"] == board.table
     ]
     layout = layout.model_copy(update={"groups": board.groups or layout.groups})
-    lines = _rows(layout, specs, figures)
+    lines = published_rows(layout, specs, figures)
     title = release_board(layout, board).title
     blocks = []
     for group in (None, *layout.groups):
@@ -323,9 +316,10 @@ def release_board(layout: Layout, board: Board) -> paper.ReleaseBoard:
         raise DataError(f"{layout.key}: rules.toml: {error}") from error
 
 
-def _rows(
+def published_rows(
     layout: Layout, specs: Sequence[ColumnSpec], figures: Iterable[Row]
 ) -> list[tuple[RowGroup | None, TableRow]]:
+    """Return the rows with these published figures in the paper's order, each with its group."""
     bodies: dict[tuple[str, ...], list[Row]] = {}
     for row in figures:
         bodies.setdefault(tuple(row[key] for key in layout.keys or KEYS[layout.rows]), []).append(row)
