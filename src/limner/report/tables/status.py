@@ -162,7 +162,7 @@ def demo_sentences(standings: Mapping[str, Sequence[Standing]]) -> list[str]:
     disordered, ties = [], []
     for column in _demo_columns(standings):
         scores = [column.values[painter] for painter in PAINTERS if painter in column.values]
-        if scores != sorted(scores, reverse=True) or scores[:1] == scores[1:2]:
+        if len(scores) < 2 or scores[0] == scores[1] or scores != sorted(scores, reverse=True):
             disordered.append(column.head)
         for score in dict.fromkeys(scores):
             tied = [painter for painter in PAINTERS if column.values.get(painter) == score]
