@@ -22,8 +22,7 @@ from tests.build.damage import COPIES, ENGLISH, FOREIGN, LOW, MARKS, jpeg, label
 
 from benchmarks.table import Cell, Table, peak_mib
 from benchmarks.table import told as told_table
-from limner.build.engine import Spending
-from limner.build.open import new_build
+from limner.build.engine import Spending, new_build
 from limner.build.picture_rules import (
     distance,
     find_watermark,
@@ -166,7 +165,7 @@ async def _text(images: dict[str, Image.Image]) -> None:
             async def foreign(image: Image.Image) -> bool:
                 lines = (await OcrProbe().measure(png(image), calls)).lines
                 regions = (await TextRegionProbe().ask(png(image), calls, regions=True))[0]
-                return why_not_english(line.text for line in lines) is not None or unread_lines(regions, lines) > 1
+                return why_not_english(line.text for line in lines) is not None or unread_lines(regions, lines) > 2
 
             english = sum([await foreign(labelled(image, ENGLISH)) for image in images.values()])
             english += sum([await foreign(image) for image in images.values()])

@@ -33,8 +33,7 @@ from limner.calls import Calls
 from limner.core.images import decode
 from limner.evidence.probe import OcrProbe
 from limner.exams.mmmg.draft import RELATIONS, check_graph
-from limner.exams.mmmg.recipe.clusters import dbscan
-from limner.exams.mmmg.recipe.steps import ConceptsSettings
+from limner.exams.mmmg.recipe.steps import ConceptsSettings, dbscan
 from limner.exams.mmmg.recipe.traces import SENTENCE, trace_faults
 from limner.painters.controls.images import erase
 from limner.store import Store

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.table import markdown
-from limner.certify.certificate import DEFAULT_QUESTIONS, open_judge_exam
-from limner.certify.examine import ChosenPair, MarkedTrial, Step
+from limner.certify.certificate import DEFAULT_QUESTIONS
+from limner.certify.examine import ChosenPair, MarkedTrial, Step, open_judge_exam
 from limner.certify.planted import PLANTED, PlantedJudge
 from limner.certify.trials import Trial
 from limner.core.protocol import Protocol

@@ -22,7 +22,7 @@ from benchmarks.table import CannotRun, Clock, Table, told
 from limner.core.images import encode_png, font
 from limner.evidence.probe import OcrProbe
 from limner.workers import Pool
-from limner.workers.process import Hosts, ThisMachine
+from limner.workers.process import Hosts
 from limner.workers.ray import cluster
 
 IMAGES = 60
@@ -75,7 +75,7 @@ def rows(quick: bool = False, count: int = IMAGES) -> Table:
     if find_spec("ray") is None:
         raise CannotRun("pip install 'limner[ray]'")
     images = [drawing(number) for number in range(4 if quick else count)]
-    here = ThisMachine()
+    here = Hosts()
     took = {("processes", n): seconds_of(images, n, here) for n in (1, 2)}
     with two_nodes() as address:
         for n in (1, 2):

@@ -31,13 +31,13 @@ from benchmarks.material import diagram
 from benchmarks.table import CannotRun, Cell, Clock, Table, told
 from limner.calls import Calls
 from limner.core.images import encode_png
+from limner.evidence.backends import RegionsProbe
 from limner.evidence.metrics import open_metric
 from limner.evidence.probe import Finding, LocalProbe
-from limner.evidence.regions import RegionsProbe
 from limner.store import Store
 from limner.store.schema import attempts, calls
 from limner.workers import Pool, Recipe
-from limner.workers.process import Hosts, ThisMachine
+from limner.workers.process import Hosts
 from limner.workers.ray import cluster
 
 SECONDS = 600.0
@@ -186,7 +186,7 @@ def measured(work: Work, address: str, raylet: int, folder: Path) -> Iterator[tu
     """Every way: its name, its seconds, how many results differ from those of one process, and attempts."""
     count, first = len(work.images), None
     for n in WORKERS:
-        seconds, found = seconds_of(work, n, ThisMachine())
+        seconds, found = seconds_of(work, n, Hosts())
         first = first or found
         yield f"{n} process{'es' if n > 1 else ''}", seconds, different(first, found), count
     for n in WORKERS:

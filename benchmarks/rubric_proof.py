@@ -22,7 +22,7 @@ from typing import Any
 
 from limner.build.criterion_words import criterion_faults
 from limner.calls import Calls
-from limner.certify.certificate import open_judge_exam
+from limner.certify.examine import open_judge_exam
 from limner.certify.proof import MARKS, CriterionProof, open_proof
 from limner.evidence.probe import OcrProbe
 from limner.running.setup import Asking

@@ -10,8 +10,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import EntryPoint, version
+from importlib.metadata import version
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal
 
 from .core.errors import UsageError
@@ -61,12 +62,6 @@ def examine(store: str) -> Iterator[Check]:
             yield check()
         except Exception as error:
             yield Check(name, "bad", f"{type(error).__name__}: {error}")
-
-
-def load_registry(name: str) -> Registry[Any]:
-    """Return one of `REGISTRIES`."""
-    registry: Registry[Any] = EntryPoint(name, REGISTRIES[name], "").load()
-    return registry
 
 
 def _python() -> Check:
@@ -217,7 +212,8 @@ def _models(store: str) -> Check:
 
 def check_registry(name: str, registry: Registry[Any] | None = None) -> Check:
     """List what Limner ships and what other packages add, each with a line about it or its error."""
-    registry = registry or load_registry(name)
+    registry = registry or resolve_name(REGISTRIES[name])
+    assert registry is not None
     own = registry.own()
     lines = [", ".join(own)]
     state: Literal["ok", "note", "bad"] = "ok"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from limner.build.engine import Builder, Spending
-from limner.build.open import new_build, with_models
+from limner.build.engine import Builder, Spending, new_build, with_models
 from limner.core import settings
 from limner.store import Store
 from tests.build.damage import png

@@ -215,7 +215,7 @@ def figure_png(theme: Theme) -> bytes:
     """The method figure: its graph, drawn."""
     if theme == PLOT:
         return plot_png(4)
-    return render(to_svg(LogicGraph.model_validate(theme.graph)), width=1500)
+    return render(to_svg(LogicGraph.model_validate(theme.graph)), side=1500)
 
 
 @cache

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from limner.build.base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome, Use
-from limner.build.engine import Builder, Spending
+from limner.build.engine import Builder, Spending, change_build, new_build, open_build, with_models
 from limner.build.estimate import build_estimate
-from limner.build.open import change_build, new_build, open_build, with_models
 from limner.build.recipe import STEPS as REGISTERED
 from limner.build.records import add_review, load_build, load_rows
 from limner.build.review_files import review_items
@@ -147,7 +146,7 @@ def start(store: Store, folder: Path, *settings: str) -> Builder:
     return with_models(builder, core_settings.load())
 
 
-def again(store: Store, *settings: str, roles: Mapping[str, str] | None = None) -> Builder:
+def again(store: Store, *settings: str, **roles: str) -> Builder:
     changed = change_build(store, load_build(store, "b"), settings=settings, roles=roles)
     return with_models(changed, core_settings.load())
 
@@ -268,7 +267,7 @@ def test_missing_roles_wrong_settings_and_unknown_steps_are_reported(store: Stor
     with pytest.raises(UsageError, match="has no build 'c'; its builds are: b"):
         open_build(store, "c")
     with pytest.raises(UsageError, match="--budget cannot be enforced"):
-        with_models(again(store, roles={"writer": "fake/unpriced"}), core_settings.load()).run(Spending(budget=1.0))
+        with_models(again(store, writer="fake/unpriced"), core_settings.load()).run(Spending(budget=1.0))
 
 
 def test_unreadable_table_is_reported_before_any_call(store: Store, folder: Path, no_polars: None) -> None:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from statistics import fmean, variance
 
 import pytest
 
-from limner.build.estimate import FEW, ItemCost
+from limner.build.engine import Spending, new_build, with_models
+from limner.build.estimate import FEW, ItemCost, build_estimate
+from limner.core import settings
+from limner.store import Store
+from tests.build.llm import routes
+from tests.build.material import SETTINGS, pictures
+from tests.build.scripted import scripted, write_provider
 
 
 def item_cost(chance: random.Random, kind: str) -> float:
@@ -33,3 +40,23 @@ def test_upper_bound_holds_in_95_of_100_simulated_runs(kind: str, measured: int,
         ratios.append(bound / paid)
     assert held >= 0.95 * runs - 2 * (runs * 0.05 * 0.95) ** 0.5
     assert fmean(ratios) < 3.0, "a bound far above the cost says nothing"
+
+
+@pytest.mark.slow
+def test_dry_run_prices_every_step_before_the_first_run(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with scripted(*routes()) as llm:
+        write_provider(tmp_path, llm)
+        chosen = [f'images.folders=["{pictures(tmp_path / "pics", 3)}"]', *SETTINGS]
+        roles = dict.fromkeys(("annotator", "checker"), "fake/llm")
+        builder = with_models(new_build(store, "b", "exam", settings=chosen, roles=roles), settings.load())
+        before = {line.role: line for line in build_estimate(builder, settings.load())}
+        builder.run(Spending())
+        asked = {place: line for place, line in before.items() if line.dollars}
+        assert {place.partition(":")[0] for place in asked} == {"ratings", "classify", "draft", "check"}
+        assert all(line.steps == 3 for line in asked.values())
+        bound = sum(line.dollars or 0.0 for line in before.values())
+        assert llm.spent <= bound < 20 * llm.spent
+        assert sum(line.dollars or 0.0 for line in build_estimate(builder, settings.load())) == 0

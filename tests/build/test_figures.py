@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner import exams
-from limner.build.picture_rules import layout_lines
 from limner.core.asks import Unreadable
 from limner.core.evidence import TextLine
 from limner.exams.fepbench.recipe.atoms import (
@@ -28,6 +27,7 @@ from limner.exams.fepbench.recipe.atoms import (
     why_doubtful,
     why_no_evidence,
 )
+from limner.exams.fepbench.recipe.layout import layout_lines
 from limner.exams.fepbench.recipe.steps import check_atoms
 from tests.build.evidence_spans import claims
 from tests.build.prompt_pairs import CHANGES, SAMPLE, pairs, rows

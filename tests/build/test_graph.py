@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from limner.build.open import open_build
+from limner.build.engine import open_build
 from limner.build.records import load_rows
 from limner.cli import limner as command_line
 from limner.core.errors import UsageError

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import limner
 from limner.build.base import BuildItem
+from limner.build.recipe import open_recipe
 from limner.core.asks import Unreadable
 from limner.exams.aibench.recipe import steps
 from limner.exams.aibench.recipe.graph_svg import to_svg
@@ -289,3 +290,24 @@ def test_second_screen_does_not_say_that_only_the_picture_counts(monkeypatch: py
     made = asyncio.run(steps.text_screen(BuildItem("p", {**body, "wrong": [key]}), context))
     assert sent == ["What is the task of this method?"]
     assert made.body["checklist"][0]["question"].endswith(NOTE), "the exam keeps the note"
+
+
+def test_generators_reason_before_the_json_and_ask_for_no_absent_part() -> None:
+    recipe = open_recipe("questions")
+    values = {place.name: getattr(place.settings, "values", {}) for place in recipe.places}
+    assert values["component"]["absent"] == 0, "the paper has few"
+    for level in NAMES:
+        prompt = recipe.prompts().text(f"{level}-questions")
+        assert prompt.index("First reason step by step") < prompt.index('{"questions"'), level
+    reasoned = "The encoders stand side by side, {so} both are asked about.\n\n"
+    graph, size = LogicGraph.model_validate(TIDE.graph), SetSize(*SIZES["component"], 3)
+    reply = reasoned + json.dumps({"questions": TIDE.questions("component")})
+    assert len(parse_set(reply, "component", graph, text_of(TIDE), size, RULES.questions)) == 7
+
+
+def test_second_screen_goes_by_picture_and_text_alike() -> None:
+    prompts = open_recipe("questions").folder / "prompts" / "screen"
+    for name in ("solve", "solve-all"):
+        text = (prompts / f"{name}.md").read_text("utf-8")
+        assert "the picture and the method text above" in text
+        assert "alone" not in text

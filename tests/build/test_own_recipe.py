@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from limner.build.engine import Spending
+from limner.build.engine import Spending, new_build, with_models
 from limner.build.export import export
-from limner.build.open import new_build, with_models
 from limner.build.recipe import check_recipe, recipes
 from limner.cli import limner
 from limner.core import settings

@@ -31,7 +31,7 @@ from limner.build.steps import DuplicatesSettings
 from limner.build.wording import why_not_english
 from limner.core.errors import UsageError
 from limner.core.evidence import TextLine
-from limner.exams.mmmg.recipe.clusters import dbscan, medoids
+from limner.exams.mmmg.recipe.steps import dbscan, medoids
 from tests.build.damage import COPIES, ENGLISH, FOREIGN, blown_up, font, tiled
 from tests.needs import need
 

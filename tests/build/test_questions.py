@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from limner.build.base import BuildItem
-from limner.build.engine import Builder, Spending
+from limner.build.engine import Builder, Spending, change_build, new_build, with_models
 from limner.build.export import export
-from limner.build.flow import StepCount
-from limner.build.open import change_build, new_build, with_models
-from limner.build.records import load_build, load_rows
+from limner.build.records import StepCount, load_build, load_rows
 from limner.core import settings as core_settings
-from limner.exams.aibench.data import _id, constant_answers
+from limner.exams.aibench.data import _id
 from limner.store import Store
 from limner.store.store import open_store
 from tests.build.annotator import MARKS, routes
+from tests.build.constant_answers import constant_answers
 from tests.build.papers import ABSENT, FROST, GRID, LIAR, PLOT, SAND, THEMES, TIDE, write_papers
 from tests.build.scripted import Scripted, scripted, write_provider
 
@@ -119,7 +118,7 @@ def test_costs_are_counted(built: Built, llm: Scripted) -> None:
     assert json.dumps([count.to_json() for count in built[1]])
 
 
-def test_export_includes_graphs_and_constant_answers(built: Built, tmp_path: Path) -> None:
+def test_export_includes_graphs(built: Built, tmp_path: Path) -> None:
     builder, _, items = built
     export(builder, tmp_path / "out")
     data = tmp_path / "out" / "data"
@@ -128,11 +127,6 @@ def test_export_includes_graphs_and_constant_answers(built: Built, tmp_path: Pat
         assert (data / "graphs" / f"{theme.id}.svg").read_text("utf-8").startswith("<svg")
         assert json.loads((data / "graphs" / f"{theme.id}.json").read_text("utf-8")) == theme.graph
     assert len(list((data / "graphs").rglob("*.svg"))) == len(items)
-    table = (data / "constant_answers.csv").read_text("utf-8").splitlines()
-    assert table[0] == "always,right,of,percent,by chance"
-    assert [line.partition(",")[0] for line in table[1:]] == [
-        "A of 2", "A of 4", "B of 2", "B of 4", "C of 4", "D of 4", "longest", "no", "yes"
-    ]  # fmt: skip
 
 
 def test_nothing_of_a_closed_paper_is_exported(built: Built, tmp_path: Path) -> None:

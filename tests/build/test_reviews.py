@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.build.engine import Spending
-from limner.build.open import open_build
+from limner.build.engine import Spending, open_build
 from limner.build.records import load_reviews
 from limner.build.review_files import read_review, write_review
 from limner.build.review_page import add_if_unchanged, describe_change, why_not_saved
@@ -55,9 +54,9 @@ def test_dispute_is_settled_and_reopened_by_later_review() -> None:
     assert review_standing(BODY, [*settled, said("c", "reject")], 2).verdict == "disputed"
 
 
-def test_comments_are_ignored_and_stale_reviews_reported() -> None:
+def test_comments_and_reviews_of_unknown_states_are_no_votes() -> None:
     found = review_standing(BODY, [said("a", "comment"), said("b", "accept", "gone")], 1)
-    assert (found.verdict, [one.reviewer for one in found.stale]) == ("open", ["b"])
+    assert (found.verdict, found.votes) == ("open", {})
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["accept", "edit", "reject", "settle", "comment"]),

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from limner.build.engine import Builder, Spending
+from limner.build.engine import Builder, Spending, new_build, with_models
 from limner.build.export import export
-from limner.build.open import new_build, with_models
 from limner.build.records import load_rows
 from limner.core import settings
 from limner.exams.mmmg.recipe.training import training_items

@@ -11,9 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from limner import exams
-from limner.build.engine import Spending
+from limner.build.engine import Spending, new_build, with_models
 from limner.build.export import export
-from limner.build.open import new_build, with_models
 from limner.build.recipe import recipes
 from limner.cli import limner as command_line
 from limner.core import settings

@@ -17,10 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner import exams
-from limner.build.ask import ASK, AskSettings, Batches, bind_ask
+from limner.build.ask import ASK, AskSettings, Batches
 from limner.build.base import BuildItem, Dropped
-from limner.build.engine import Spending
-from limner.build.open import change_build, new_build
+from limner.build.engine import Spending, change_build, new_build
 from limner.build.recipe import open_recipe
 from limner.build.records import load_build, load_rows
 from limner.build.steps import SplitSettings, split
@@ -287,7 +286,7 @@ def ask_in_batches(replies: Sequence[str], **batches: Any) -> tuple[list[str], l
 
     fill = SimpleNamespace(fill=lambda name, **fields: f"{fields['n']} beside {fields['known']}")
     context: Any = SimpleNamespace(settings=settings, prompts=fill, models={"writer": 1}, ask=answer, beside=())
-    step = bind_ask(ASK, settings, {})
+    step = settings.declare(ASK, {})
 
     async def work() -> BuildItem:
         assert step.each is not None

@@ -23,7 +23,7 @@ from limner.calls.batches import (
     waiting_calls,
 )
 from limner.calls.budget import Reservation, open_purse, read_purses
-from limner.calls.claims import Claimed, Submitted, claim
+from limner.calls.claims import Claimed, Retries, Submitted, claim
 from limner.calls.journal import BatchLane, WaitsForBatch, in_turn
 from limner.calls.keys import this_process
 from limner.core.errors import UsageError
@@ -42,7 +42,7 @@ def handed(store: Store) -> Store:
     begin(store, TAG, LANE, owner)
     for request in CALLS:
         take = claim(
-            store, request, owner, TAG, now(), retry_failed=False, since=now(), batch=TAG,
+            store, request, owner, TAG, now(), Retries(False, now()), batch=TAG,
             reservation=Reservation("p", 2.0),
         )  # fmt: skip
         assert isinstance(store.write(take), Claimed)
@@ -51,7 +51,7 @@ def handed(store: Store) -> Store:
 
 
 def again(store: Store, request: Request) -> object:
-    return store.write(claim(store, request, this_process(), "other", now(), retry_failed=True, since=now()))
+    return store.write(claim(store, request, this_process(), "other", now(), Retries(True, now())))
 
 
 def test_submitted_calls_cannot_be_claimed(handed: Store) -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.calls import Attempt, Budget, BudgetReached, Calls, Fault, Request, Result
+from limner.calls.journal import PlannedCall
 from limner.core.errors import UsageError
 from limner.store import Store
 from limner.store.schema import attempts, calls
@@ -266,7 +267,7 @@ def test_call_cancelled_at_any_moment_leaves_no_reservation(
 
         # Another call holds a part of the budget all the while.
         other = await made.budget.reserve(1.0, TARGET)
-        task = asyncio.create_task(made._do(Request("chat", TARGET, {"n": turns}), perform, 0.5, 0))
+        task = asyncio.create_task(made._do(PlannedCall(Request("chat", TARGET, {"n": turns}), perform, 0.5)))
         for _ in range(turns):
             await asyncio.sleep(0)
         ended = task.done()

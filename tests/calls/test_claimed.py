@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Attempt, Calls, Fault, Request, Result
-from limner.calls.claims import LEASE_S, Claimed, claim
+from limner.calls.claims import LEASE_S, Claimed, Retries, claim
 from limner.calls.keys import Owner
 from limner.store import Store, now
 from limner.store.schema import attempts, calls
@@ -58,7 +58,7 @@ ELSEWHERE = Owner("another host", 17, 5.0)
 def steal(store: Store, request: Request = REQUEST) -> str:
     """Another host takes the call over, long after our last sign of life."""
     late = now() + 2 * LEASE_S
-    taken = store.write(claim(store, request, ELSEWHERE, "stolen", late, retry_failed=False, since=0.0))
+    taken = store.write(claim(store, request, ELSEWHERE, "stolen", late, Retries(False, 0.0)))
     assert isinstance(taken, Claimed)
     return taken.token
 

@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Request
-from limner.calls.claims import LEASE_S, Busy, Claim, Claimed, Settled, claim
+from limner.calls.claims import LEASE_S, Busy, Claim, Claimed, Retries, Settled, claim
 from limner.calls.keys import Owner, this_host, this_process
 from limner.store import Store
 from limner.store.schema import attempts, calls
@@ -23,9 +23,10 @@ REQUEST = Request("chat", "service/model", {"n": 1})
 ELSEWHERE = Owner("another host", 17, 5.0)
 
 
-def take(store: Store, owner: Owner, at: float, token: str = "t", **how: Any) -> Claim:
-    settings: dict[str, Any] = {"retry_failed": False, "since": 0.0, **how}
-    return store.write(claim(store, REQUEST, owner, token, at, **settings))
+def take(
+    store: Store, owner: Owner, at: float, token: str = "t", retry_failed: bool = False, since: float = 0.0
+) -> Claim:
+    return store.write(claim(store, REQUEST, owner, token, at, Retries(retry_failed, since)))
 
 
 def row(store: Store) -> Any:

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault, Request, Result
-from limner.calls.journal import Attempt
+from limner.calls.journal import Attempt, PlannedCall
 from limner.calls.turns import Unusable
 from limner.core.settings import Provider
 from limner.store import Store
@@ -84,7 +84,9 @@ def test_next_call_is_first_if_first_is_cancelled(store: Store) -> None:
             return Result({"text": "x"})
 
         async with Calls(store) as journal, asyncio.timeout(20):
-            first = asyncio.create_task(journal._do(Request("chat", "a/b", {"n": 1}), never, 0.0, 0, None, PROVIDER))
+            first = asyncio.create_task(
+                journal._do(PlannedCall(Request("chat", "a/b", {"n": 1}), never, provider=PROVIDER))
+            )
             await asyncio.sleep(0.1)
             second = asyncio.create_task(journal.do(Request("chat", "a/b", {"n": 2}), perform, provider=PROVIDER))
             await asyncio.sleep(0.1)

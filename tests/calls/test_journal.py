@@ -20,7 +20,7 @@ from limner.calls import (
     Result,
     charged_to,
 )
-from limner.calls.claims import claim
+from limner.calls.claims import Retries, claim
 from limner.calls.keys import Owner
 from limner.calls.usage import Tally
 from limner.core.faults import RETRIED_NEXT_RUN
@@ -90,7 +90,7 @@ def test_calls_in_flight_never_exceed_concurrency(store: Store, most: int) -> No
 def test_waiting_for_another_process_takes_no_concurrency_slot(store: Store) -> None:
     """A call that another process is making must not keep others from being made."""
     other = Owner("elsewhere", 1, 0.0)
-    claimed = claim(store, REQUEST, other, "theirs", now(), retry_failed=False, since=now())
+    claimed = claim(store, REQUEST, other, "theirs", now(), Retries(False, now()))
     store.write(claimed)
 
     async def run() -> None:

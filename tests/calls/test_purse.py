@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from limner.calls import Attempt, Budget, BudgetReached, Calls, Fault, Request, Result
 from limner.calls.budget import Holder, check_purse, open_purse, read_purses
+from limner.calls.journal import PlannedCall
 from limner.calls.keys import Owner, this_host
 from limner.core.errors import UsageError
 from limner.store import Store
@@ -306,7 +307,7 @@ def test_call_cancelled_at_any_moment_leaves_no_reservation(
                 raise outcome
             return outcome
 
-        task = asyncio.create_task(made._do(Request("chat", TARGET, {"n": turns}), perform, 0.5, 0))
+        task = asyncio.create_task(made._do(PlannedCall(Request("chat", TARGET, {"n": turns}), perform, 0.5)))
         for _ in range(turns):
             await asyncio.sleep(0)
         ended = task.done()

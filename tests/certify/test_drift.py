@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.certify.watch import DRIFT_ALPHA, GoldDifference, drift, gold_difference, has_moved, sequential_moves
+from limner.certify.watch import DRIFT_ALPHA, drift, gold_difference, has_moved, sequential_moves
 
 
 def test_difference_counts_only_answers_given_both_times() -> None:
     old = {("clean", "a"): True, ("clean", "b"): False, ("clean", "c"): True}
     new = {("clean", "a"): True, ("clean", "b"): True, ("bare", "a"): True}
-    assert gold_difference("q", old, new) == GoldDifference("q", 2, 0.5)
-    assert gold_difference("q", old, {}) is None
+    assert gold_difference(old, new) == 0.5
+    assert gold_difference(old, {}) is None
 
 
 def test_unchanged_judge_has_not_moved() -> None:
-    same = [GoldDifference(f"q{n}", 10, 0.0) for n in range(50)]
-    found = drift(same, {"strict": [(one.question, 0.0) for one in same]})
+    same = [(f"q{n}", 0.0) for n in range(50)]
+    found = drift(same, {"strict": same})
     assert (found.moved, found.after, found.yes.value) == (False, 50, 0.0)
     assert found.evidence == pytest.approx(1.0)
     assert found.scores["strict"].value == 0.0
@@ -25,7 +25,7 @@ def test_unchanged_judge_has_not_moved() -> None:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_clear_drift_is_detected_early_and_measured(sign: int) -> None:
-    moved = [GoldDifference(f"q{n}", 10, sign * 0.3) for n in range(50)]
+    moved = [(f"q{n}", sign * 0.3) for n in range(50)]
     assert has_moved(moved)[0]
     assert has_moved(moved)[2] < 15
     assert drift(moved).yes.value == pytest.approx(sign * 0.3)

@@ -72,3 +72,10 @@ def test_missing_roles_and_unfinished_steps_are_reported() -> None:
     assert (code, text) == (0, "0 items wait for anna, in a.jsonl\n")
     code, text = run("run", "school", "--dry-run")
     assert "note: step images has no items yet" in text
+
+
+def test_status_calls_nothing_reviewed_that_nobody_reviews() -> None:
+    run("new", "school", "--recipe", "checklist", "--set", "review.reviewers=0")
+    said = " ".join(run("status", "school")[1].split())
+    assert "the paper: 244 countries and regions → 1,072 prompts → 1,072 verified by people" in said
+    assert said.endswith("this build: 0 countries and regions → 0 prompts → 0 not reviewed")

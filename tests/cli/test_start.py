@@ -13,9 +13,9 @@ import click
 import pytest
 
 import limner as package
-from limner.cli import COMMANDS
+from limner.cli import COMMANDS, HELP
 from limner.cli import limner as group
-from limner.cli.options import OWN_SECTION, SectionedCommand, _load_help
+from limner.cli.options import OWN_SECTION, SectionedCommand
 from tests.cli.invoke import limner
 from tests.docs.blocks import ROOT
 
@@ -94,7 +94,7 @@ def test_closed_stdout_ends_command_quietly(tmp_path: Path) -> None:
 
 
 LONG = ("run", "draw", "mark", "estimate", "scores", "compare", "agree", "table", "plot", "report")
-EXAMPLES = [(about, words) for each in _load_help()["examples"].values() for about, words in each.items()]
+EXAMPLES = [(about, words) for each in HELP["examples"].values() for about, words in each.items()]
 
 
 def command(name: str) -> click.Command:
@@ -104,7 +104,7 @@ def command(name: str) -> click.Command:
 
 
 def test_all_long_commands_have_sections_and_examples() -> None:
-    assert set(_load_help()["examples"]) == set(LONG)
+    assert set(HELP["examples"]) == set(LONG)
     assert all(isinstance(command(name), SectionedCommand) for name in LONG)
 
 
@@ -132,7 +132,7 @@ def test_help_leaves_out_what_few_people_need() -> None:
 
 def test_sections_name_only_existing_options() -> None:
     there = {param.name for name in LONG for param in command(name).params} | {"_click_default_help", "help_all"}
-    named = [name for names in _load_help()["sections"].values() for name in names]
+    named = [name for names in HELP["sections"].values() for name in names]
     assert set(named) <= there
     assert len(named) == len(set(named))
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import limner as package
-from limner.exams.fepbench import FEPBENCH, scores
+from limner.exams.fepbench import FEPBENCH, protocol
 from tests.cli.invoke import limner
 from tests.support import picture
 
@@ -67,7 +67,7 @@ def test_the_tables_are_whole() -> None:
 @each_score
 def test_table_2_is_the_mean_of_its_parts(model: str, metric: str) -> None:
     row = TABLE2[model]
-    combined = scores.mean_if_known(row[part, metric] for part in PARTS[metric])
+    combined = protocol.mean_if_known(row[part, metric] for part in PARTS[metric])
     assert combined == pytest.approx(row["Mean", metric], abs=2 * ROUNDING + 1e-9)
 
 
@@ -82,7 +82,7 @@ def test_table_3_weighs_domains_by_their_samples(model: str, metric: str, regime
 @each_score
 def test_table_2_pools_the_regimes_of_table_3(model: str, metric: str) -> None:
     """Both regimes have all 1,300 samples, so the mean over all drawings is the mean of the two."""
-    pooled = scores.mean_if_known(TABLE3[model][f"{regime} / Overall", metric] for regime in REGIMES)
+    pooled = protocol.mean_if_known(TABLE3[model][f"{regime} / Overall", metric] for regime in REGIMES)
     assert pooled == pytest.approx(TABLE2[model]["Mean", metric], abs=2 * ROUNDING + 1e-9)
 
 

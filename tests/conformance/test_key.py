@@ -113,7 +113,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("key") / "store"
     painters = [f"{name}=sample/{name.replace(' ', '-')}" for name in PAINTERS]
     for name in SHIPPED:
-        measuring = Measuring(regions="key") if kind(name).protocol.needs else None
+        measuring = Measuring({"regions": "key"}) if kind(name).protocol.needs else None
         done = api.run(f"sample/{name}", painters=painters, judges=["key"], store=folder, measuring=measuring)
         assert not done.failed
     return folder

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from limner import exams
 from limner.core.errors import UsageError
 from limner.core.exam import Exam, Question, Reference, Selection, allocate_proportionally, sample_stratified
-from limner.exams.aibench.data import balance_letters, constant_answers
+from limner.exams.aibench.data import balance_letters
 from limner.running.setup import load_exam_or_data
 
 
@@ -265,18 +265,3 @@ def test_balancing_evens_letters_and_keeps_answers(rows: list[dict[str, Any]], k
             assert max(counts.values()) - min(counts[letter] for letter in LETTERS[:size]) <= 1
     assert balance_letters(done, key) == done, "what is even stays"
     assert balance_letters(rows, key) == done
-
-
-def test_constant_answer_baselines_are_measured() -> None:
-    rows = [
-        {"id": 1, "options": {"A": "Yes", "B": "No"}, "correct_option": "A"},
-        {"id": 2, "options": {"A": "Yes", "B": "No"}, "correct_option": "A"},
-        {"id": 3, "options": {"A": "No", "B": "Yes, it is"}, "correct_option": "A"},
-        {"id": 4, "options": {"A": "a", "B": "b", "C": "c", "D": "the longest"}, "correct_option": "D"},
-    ]
-    found = constant_answers(rows)
-    assert found["A of 2"] == {"right": 1.0, "n": 3, "chance": 0.5}
-    assert found["D of 4"] == {"right": 1.0, "n": 1, "chance": 0.25}
-    assert found["yes"]["right"] == 2 / 3
-    assert found["no"]["right"] == 1 / 3
-    assert found["longest"]["right"] == 3 / 4

@@ -6,13 +6,14 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
+from pkgutil import resolve_name
 
 import pytest
 
 from limner.core import registry
 from limner.core.errors import UsageError
 from limner.core.registry import Registration, Registry, entries
-from limner.doctor import REGISTRIES, check_registry, load_registry
+from limner.doctor import REGISTRIES, check_registry
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def test_listing_names_imports_no_modules(group: str) -> None:
 
 def test_all_builtin_entries_load() -> None:
     for name in REGISTRIES:
-        found = load_registry(name)
+        found = resolve_name(REGISTRIES[name])
         own = found.own()
         assert own, name
         for one in own:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from limner.build.engine import Spending
-from limner.build.open import new_build, with_models
+from limner.build.engine import Spending, new_build, with_models
 from limner.core import settings
 from limner.report.plots.rows import plot_funnel
 from limner.report.tables.status import funnel_rows

@@ -9,10 +9,9 @@ import pytest
 from limner.core.evidence import is_paper_backend
 from limner.core.images import MAX_BYTES, MAX_PIXELS, SUFFIXES
 from limner.core.settings import Measures
-from limner.evidence.backends import AESTHETICS_S
+from limner.evidence.backends import AESTHETICS_S, REGIONS_S
 from limner.evidence.ocr import SPARSE
 from limner.evidence.probe import OCR_S
-from limner.evidence.regions import REGIONS_S
 from limner.evidence.regions.boxes import RELEASE, MaskSettings
 from limner.workers.pool import IDLE_S
 

@@ -74,10 +74,10 @@ def test_own_exam_toml_resolves_to_source(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('kind = "genexam"\ndata = "."', 'name = "…" is missing'),
-        ('name = "mine"\ndata = "."', 'kind = "…" is missing'),
-        ('name = "mine"\nkind = "genexam"', 'data = "…" is missing'),
-        ('name = 3\nkind = "genexam"\ndata = "."', 'name = "…" is missing'),
+        ('kind = "genexam"\ndata = "."', "name: is missing"),
+        ('name = "mine"\ndata = "."', "kind: is missing"),
+        ('name = "mine"\nkind = "genexam"', "data: is missing"),
+        ('name = 3\nkind = "genexam"\ndata = "."', "name: Input should be a valid string"),
         ("name = ", "cannot be read"),
     ],
 )

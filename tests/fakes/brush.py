@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from limner.painters.batched import DrawFailure, DrawItem, RawDrawing
-from limner.painters.diffusers import DrawSettings, job_server
+from limner.painters.batched import DrawFailure, DrawItem, RawDrawing, serve_jobs
+from limner.painters.diffusers import DrawSettings
 from limner.workers import WorkerUnfit
 
 FACTORY = "tests.fakes.brush:opened"
@@ -71,7 +71,7 @@ def opened(source: str, **load: Any) -> Callable[..., Any]:
             file.write(json.dumps(record | {"editing": how.editing}) + "\n")
         return (drawn(place, item, how, folder) for place, item in enumerate(items))
 
-    return job_server(draw)
+    return serve_jobs(lambda how, items: draw(DrawSettings(**how), items))
 
 
 def drawn(place: int, item: DrawItem, how: DrawSettings, folder: Path) -> RawDrawing | DrawFailure:

@@ -17,8 +17,8 @@ from PIL import Image
 
 from limner.calls import Calls, Fault
 from limner.core.images import BadImage, decode, inspect, prepare
+from limner.evidence.backends import RegionsProbe
 from limner.evidence.probe import Finding, OcrProbe, Probe
-from limner.evidence.regions import RegionsProbe
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.hostile.make import LABEL, Case, corpus, page

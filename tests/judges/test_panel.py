@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from limner.core.exam import Exam
 from limner.core.marks import PanelMark, values
 from limner.evidence.probe import OcrProbe
 from limner.judges import setup_id
+from limner.judges.base import JudgeInputs
 from limner.judges.ocr.judge import OcrJudge
 from limner.judges.panel import split_arguments
 from limner.running.setup import certified_right, panel_weights
@@ -166,7 +168,9 @@ def test_weights_are_computed_from_certificate(store: Store) -> None:
     tests = [{"name": "sight", "value": 0.7}, {"name": "errors", "value": 0.15}]
     assert certified_right({"tests": tests}) == pytest.approx(0.85)
     assert certified_right({"tests": [{"name": "errors", "value": None}]}) == 0.5
-    member = OcrJudge(exams.kind(EXAM).protocol, store.blobs, OcrProbe())
+    nothing: Any = None
+    given = JudgeInputs("ocr", {}, exams.kind(EXAM), nothing, nothing, nothing, store.blobs, OcrProbe())
+    member = OcrJudge(given)
     add_exam(store, Exam(EXAM, EXAM, ()))
     save_setup(store, setup_id(member.setup), member.setup)
     for body in ({"kind": CERTIFICATE, "tests": tests}, {"kind": DRIFT, "moved": False}):

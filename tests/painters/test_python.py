@@ -24,6 +24,7 @@ from limner.painters import Painting, PaintRequest
 from limner.painters.python import PythonPainter
 from limner.store import Store
 from limner.store.schema import calls as calls_table
+from tests.painters.inputs import inputs
 
 HEAD = """
 import asyncio, io, threading
@@ -63,7 +64,7 @@ def open_own(module: Path, store: Store) -> Open:
 
     def opened(source: str, function: str = "draw", **options: Any) -> PythonPainter:
         module.write_text(HEAD + textwrap.dedent(source), "utf-8")
-        return PythonPainter("mine", f"python/{module.stem}:{function}", store.blobs, options)
+        return PythonPainter(inputs("mine", f"python/{module.stem}:{function}", store.blobs, options))
 
     return opened
 
@@ -296,7 +297,7 @@ def test_function_can_raise_its_own_fault(open_own: Open, store: Store, module: 
 )
 def test_invalid_specs_are_usage_errors(store: Store, spec: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        PythonPainter("mine", spec, store.blobs, {})
+        PythonPainter(inputs("mine", spec, store.blobs, {}))
 
 
 @pytest.mark.parametrize(

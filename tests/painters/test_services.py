@@ -21,7 +21,6 @@ from limner.core.errors import StoreError, UsageError
 from limner.core.exam import Exam
 from limner.core.faults import RETRIED_NEXT_RUN
 from limner.core.settings import Settings
-from limner.evidence.probe import OcrProbe
 from limner.painters import service_calls
 from limner.painters.base import Painting
 from limner.painters.controls.painter import ControlPainter
@@ -37,6 +36,7 @@ from tests.fakes.gemini_replies import IMAGE_TOKENS, THOUGHT_TOKENS
 from tests.fakes.gemini_replies import PICTURE_TOKENS as GEMINI_PICTURE_TOKENS
 from tests.fakes.images import outline
 from tests.fakes.images_client import DOLLARS, OUTPUT_TOKENS, PICTURE_TOKENS, picture, revised
+from tests.painters.inputs import inputs
 from tests.painters.studio import (
     JOBS,
     KEY_VARIABLE,
@@ -757,7 +757,7 @@ def test_folder_and_control_painters_refuse_pictures(store: Store, tmp_path: Pat
     exam: Exam[Any] = Exam("none", "genexam", ())
     (tmp_path / "q.png").write_bytes(FILES[0])
     folder = FolderPainter("f", "folder/x", tmp_path)
-    control = ControlPainter("c", "control/blank", "blank", exam, store.blobs, OcrProbe())
+    control = ControlPainter(inputs("c", "control/blank", store.blobs, {}, exam=exam), "blank")
     painter = folder if kind == "folder" else control
 
     async def run() -> None:

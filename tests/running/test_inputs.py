@@ -24,6 +24,7 @@ from limner.store import Store
 from limner.store.records import Drawing, load_drawings, load_exam
 from limner.store.verify import check_images
 from limner.strategies import DIRECT_STRATEGY
+from tests.painters.inputs import inputs
 from tests.strategies.support import Brush, Mind, made, said_by_studio
 from tests.support import picture, write_exam
 
@@ -60,7 +61,7 @@ def run(exam: Exam[Any], painter: Painter, store: Store, **how: Any) -> dict[str
 
 
 def control(exam: Exam[Any], store: Store, name: str) -> ControlPainter:
-    return ControlPainter(name, f"control/{name}", name, exam, store.blobs, OcrProbe())
+    return ControlPainter(inputs(name, f"control/{name}", store.blobs, {}, exam=exam), name)
 
 
 def opened(spec: str, exam: Exam[Any], store: Store) -> Painter:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from limner.calls import Fault
 from limner.core.asks import Unreadable
-from limner.core.errors import UsageError
 from limner.core.settings import PainterFacts
 from limner.painters.diffusers.text_encoding import SEPARATOR, reason_text
 from limner.strategies.rewrite import (
@@ -24,7 +23,6 @@ from limner.strategies.rewrite import (
     split_thinking,
     split_trace,
     stored_thinking,
-    token_counter,
 )
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
 
@@ -182,15 +180,10 @@ def test_trained_flux_gets_no_drawing_without_written_trace(tmp_path: Path) -> N
     assert "the reasoning before" in mind.heard[1]
 
 
-def test_given_tokenizer_precedes_painter_own(tmp_path: Path) -> None:
-    tokenizers = pytest.importorskip("tokenizers")
-    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"?": 0}, unk_token="?"))
-    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    words.save(str(tmp_path / "tokenizer.json"))
+def test_captions_are_cut_by_the_painters_own_tokenizer(tmp_path: Path) -> None:
     brush, caption = FluxBrush(), "Roots take water up. " * 5
-    for options in ({}, {"tokenizer": str(tmp_path / "tokenizer.json")}):
-        draw(made("recaption", Mind(lambda *_: caption), tokens="40", **options), tmp_path, brush)
-    assert [len(request.prompt) for request in brush.drawn] == [20, 104]
+    draw(made("recaption", Mind(lambda *_: caption), tokens="40"), tmp_path, brush)
+    assert [len(request.prompt) for request in brush.drawn] == [20]
 
 
 def test_traces_can_come_from_file_instead_of_planner(tmp_path: Path) -> None:
@@ -236,22 +229,6 @@ def test_token_estimates(text: str, count: int) -> None:
 def test_token_estimate_of_english_prose_is_not_too_low() -> None:
     prose = "The mitochondrion is drawn as an oval with a folded inner membrane, labelled in plain letters."
     assert estimate_tokens(prose) >= len(prose.split()) * 1.2
-
-
-def test_missing_tokenizer_is_reported(tmp_path: Path) -> None:
-    pytest.importorskip("tokenizers")
-    with pytest.raises(UsageError, match="cannot be read"):
-        token_counter(str(tmp_path / "none.json"))
-
-
-def test_tokens_are_counted_with_encoder_tokenizer(tmp_path: Path) -> None:
-    tokenizers = pytest.importorskip("tokenizers")
-    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
-    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    made.save(str(tmp_path / "tokenizer.json"))
-    count = token_counter(str(tmp_path / "tokenizer.json"))
-    assert count("a b photosynthesis") == 3
-    assert cut_to_tokens("a b photosynthesis", 2, count) == "a b"
 
 
 PROMPT = (

@@ -105,7 +105,7 @@ def test_design_is_found_by_name_or_file(tmp_path: Path) -> None:
     own.write_text(
         'title = "Mine"\nraters = 1\n[sample]\nof = "drawings"\nsize = 3\n[[form]]\nkind = "scale"\n', "utf-8"
     )
-    with pytest.raises(DataError, match=r"own\.toml: form\.0\.scale\.name"):
+    with pytest.raises(DataError, match=r"own\.toml:7: form\.scale\.name"):
         find_design(str(own), kind)
 
 

@@ -16,13 +16,13 @@ from limner.study.open import open_study
 from limner.study.sampling import probabilities, sample, systematic
 from tests.study.made import PAINTER, fill, make
 
-ITEMS = [(f"q{n}", {"level": "abc"[n % 3], "kind": "xy"[n % 2]}) for n in range(60)]
+ITEMS = {f"q{n}": {"level": "abc"[n % 3], "kind": "xy"[n % 2]} for n in range(60)}
 
 
 def take(**how: object) -> list[tuple[str, str, float]]:
     design = SampleDesign.model_validate({"of": "references", **how})
-    found = sample(ITEMS, design, lambda one: one[0], lambda one: one[1])
-    return [(one.item[0], one.stratum, one.probability) for one in found]
+    found = sample(ITEMS, design)
+    return [(one.name, one.stratum, one.probability) for one in found]
 
 
 def test_each_cell_of_crossed_tags_gets_requested_number() -> None:
@@ -37,8 +37,8 @@ def test_sample_depends_on_seed_and_not_on_order() -> None:
     assert take(size=10) == take(size=10)
     assert take(size=10, seed=1) != take(size=10)
     design = SampleDesign(of="references", size=10)
-    turned = sample(ITEMS[::-1], design, lambda one: one[0], lambda one: one[1])
-    assert {one.item[0] for one in turned} == {name for name, _, _ in take(size=10)}
+    turned = sample(dict(reversed(ITEMS.items())), design)
+    assert {one.name for one in turned} == {name for name, _, _ in take(size=10)}
 
 
 def test_strata_are_sampled_proportionally() -> None:

@@ -18,7 +18,7 @@ from limner.workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, Wor
 from limner.workers import process as module
 from limner.workers.child import LENGTHS, MARK
 from limner.workers.pool import LOSSES, close_pools
-from limner.workers.process import Process, ThisMachine, standing_on
+from limner.workers.process import Hosts, Process, standing_on
 
 READY = """
 import json, os, struct, sys, threading
@@ -172,7 +172,7 @@ def test_end_of_worker_output_is_kept_up_to_limit(lying: Any) -> None:
 LONG = 60.0
 
 
-class Shaky:
+class Shaky(Hosts):
     """A worker, its room and its hosts in one; its machine is lost by jobs that say so."""
 
     alive = True
@@ -284,10 +284,10 @@ def test_pools_belong_to_current_hosts() -> None:
         assert pool_of(recipe) is pool_of(recipe)
         assert pool_of(recipe).submit({}, (b"x",), seconds=1.0).result(LONG).value == "x"
         close_pools(there)
-    assert isinstance(hosts(), ThisMachine)
+    assert type(hosts()) is Hosts
     assert pool_of(recipe) is here
 
 
 @pytest.mark.parametrize("named", [(None,), ("cuda:0", "cuda:1"), ("cpu",)])
 def test_local_devices_are_those_named(named: tuple[str | None, ...]) -> None:
-    assert ThisMachine().devices("diffusers", named) == named
+    assert Hosts().devices("diffusers", named) == named

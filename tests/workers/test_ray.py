@@ -23,13 +23,13 @@ from limner import api
 from limner.core.errors import UsageError
 from limner.core.images import encode_png, font
 from limner.evidence.probe import OcrProbe
-from limner.painters.batched import DrawItem, read_drawing, submit
-from limner.painters.diffusers import DrawSettings, PipelineSetup, open_pool
+from limner.painters.batched import DrawItem, open_workers, read_drawing, submit
+from limner.painters.diffusers import DrawSettings, PipelineSetup
 from limner.painters.diffusers.options import Options
 from limner.running.progress import Progress
 from limner.store import Store, schema
 from limner.workers import Pool, Recipe, WorkerDeath, WorkerUnfit, hosts, pool_of
-from limner.workers.process import ThisMachine
+from limner.workers.process import Hosts
 from limner.workers.ray import cluster
 from tests.fakes import brush
 from tests.needs import need
@@ -129,7 +129,7 @@ WORDS = ("hello", "exit", "raise", "bad image", "bytes", "last words")
 
 def test_remote_worker_reports_same_outcomes_as_local_worker(nodes: Nodes) -> None:
     with cluster(nodes.address):
-        here, there = Pool(OBEDIENT, hosts=ThisMachine()), Pool(OBEDIENT)
+        here, there = Pool(OBEDIENT, hosts=Hosts()), Pool(OBEDIENT)
         for word in WORDS:
             assert ended(there, word, lines=[1, "é"]) == ended(here, word, lines=[1, "é"]), word
         assert ended(there, "hang", 0.5) == ended(here, "hang", 0.5)
@@ -145,7 +145,7 @@ def test_remote_worker_reports_same_outcomes_as_local_worker(nodes: Nodes) -> No
         assert ended(there, "hello")[0] is WorkerUnfit
         here.close()
         broken = Recipe("faulty", "tests.workers.faulty:broken", workers=1)
-        pools = Pool(broken, hosts=ThisMachine()), Pool(broken)
+        pools = Pool(broken, hosts=Hosts()), Pool(broken)
         endings = [[ended(pool, "x") for _ in range(2)] for pool in pools]
         assert endings[0] == endings[1]
         assert endings[1][0][0] is WorkerUnfit
@@ -271,7 +271,9 @@ def test_cluster_shares_gpus_and_streams_batches(nodes: Nodes, tmp_path: Path, m
         assert {job.result(LONG).value["CUDA_VISIBLE_DEVICES"] for job in asked} == {"0"}
         assert asked[0].result().value.get("OMP_NUM_THREADS") == os.environ.get("OMP_NUM_THREADS")
         # Both halves are taken by a pool that keeps its workers: it steps aside.
-        drawn = open_pool(PipelineSetup(str(tmp_path / "model")), Options({}, 4, (None,)))
+        drawn = open_workers(
+            "diffusers", brush.FACTORY, PipelineSetup(str(tmp_path / "model")), Options({}, 4, (None,))
+        )
         submitted = [submit(drawn, DrawSettings(8, 8), DrawItem(f"p{n}", n), LONG) for n in range(6)]
         for n, job in enumerate(submitted):
             picture_of = read_drawing(job.result(LONG))
@@ -281,7 +283,7 @@ def test_cluster_shares_gpus_and_streams_batches(nodes: Nodes, tmp_path: Path, m
         idle.close()
         with pytest.raises(WorkerUnfit, match="no node of the Ray cluster has 2 GPU"):
             Pool(Recipe("huge", OBEDIENT.factory, gpu=True))
-    assert isinstance(hosts(), ThisMachine)
+    assert type(hosts()) is Hosts
 
 
 def test_missing_cluster_is_usage_error() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from limner.core.redaction import redact
 from limner.core.settings import Provider
+from limner.evidence.backends import RegionsProbe
 from limner.evidence.probe import LocalProbe, OcrProbe
-from limner.evidence.regions import RegionsProbe
 from limner.workers import JobFailure, Pool, Recipe, WorkerDeath, WorkerUnfit, environment
 from tests.workers import faulty, plain
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +15,19 @@ from ..core.errors import UsageError
 from ..core.json_text import loads, value_at
 from ..core.schema import StrictModel
 from ..core.vocabulary import ReplyField, Rule, apply_rules, describe_fields, example_reply, read_reply
-from .base import WARNINGS, BuildItem, BuildStep, Code, StepContext, Use, add_warnings, judge, raise_outcome
+from .base import (
+    WARNINGS,
+    BuildItem,
+    BuildStep,
+    Code,
+    GenericSettings,
+    StepContext,
+    Use,
+    add_warnings,
+    judge,
+    raise_outcome,
+    rule_fields,
+)
 from .lint import LintSettings, lint_entries
 from .wording import same_words
 
@@ -97,12 +108,12 @@ class Batches(StrictModel):
         return -(-int(body[self.wanted]) // self.size)
 
 
-class AskSettings(StrictModel):
+class AskSettings(GenericSettings):
     """The declaration of what is asked, shown, read and stored.
 
     Attributes:
-        sort: The sort of items it is asked about; `where` limits it to items with these values.
         role: Who is asked; with `optional`, the step is skipped if nobody has the role.
+        where: Field values of the items it is asked about; of others it is not.
         prompt: The template; `fill` has the texts for its fields, a name standing for a field of the item.
         values: Numbers and words for `fill` and `read`.
         pictures: Fields with pictures to show, before the text with `pictures_first`.
@@ -118,7 +129,6 @@ class AskSettings(StrictModel):
         tokens: The usual length of a reply, for estimates.
     """
 
-    sort: str = "image"
     role: str
     optional: bool = False
     prompt: str
@@ -153,24 +163,50 @@ class AskSettings(StrictModel):
         """Return where each field of the reply goes."""
         return self.save if self.save is not None else {name: name for name in self.reply}
 
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with what it shows, reads and stores."""
+        if self.read and self.read not in code:
+            raise UsageError(f"read: the recipe's code has no function {self.read!r}")
+        if bool(self.read) == bool(self.reply):
+            raise UsageError("declare the fields of the reply, under reply")
+        sources = self.item_lists().values()
+        paths = [*(fill.field for fill in self.filled().values()), *self.pictures, *self.where, *self.reads]
+        paths += [source.field for source in sources if not source.sort]
+        paths += [source.entries for source in self.saved().values() if isinstance(source, Picked)]
+        fields = {path.partition(".")[0] for path in paths if path}
+        if self.read:
+            fields.add(WARNINGS)
+        else:
+            fields |= rule_fields(self.rules) - {*self.reply, *(self.save or {}), self.into}
+        if self.batches is not None:
+            fields = fields - {"many", "earlier"} | {self.batches.wanted}
+        beside = next((source for source in sources if source.sort), None)
+        roles, templates = (self.role,), (fill.template for fill in self.filled().values() if fill.template)
+        calls = None if self.batches is None else self.batches.calls
+        use = Use(self.role, self.prompt, self.tokens, len(self.pictures), batches=calls)
+        writes = (self.into,) if self.into else tuple(self.saved())
+        step = replace(step, roles=roles, optional=roles if self.optional else (), use=(use,))
+        step = replace(step, prompts=(self.prompt, *templates), reads=tuple(sorted(fields)), writes=writes)
+        return replace(step, beside=beside.sort, beside_reads=(beside.field,)) if beside else step
 
-async def _ask(item: BuildItem, context: StepContext, read: Reader | None) -> BuildItem:
+
+async def _ask(item: BuildItem, context: StepContext) -> BuildItem:
     how: AskSettings = context.settings
     absent = how.optional and how.role not in context.models
     if absent or any(item.body.get(name) != value for name, value in how.where.items()):
         return item
     if how.batches is None:
-        return _stored(item, await _reply(item, context, read), how)
+        return _stored(item, await _reply(item, context), how)
     batches, entries, values = how.batches, list[Any](), dict[str, Any]()
     for start in range(0, item.body[batches.wanted], batches.size):
         earlier = [value_at(entry, batches.show) if batches.show else entry for entry in entries]
         many = min(batches.size, item.body[batches.wanted] - start)
-        values = dict(await _reply(item.having(many=many, earlier=earlier), context, read, str(start // batches.size)))
+        values = dict(await _reply(item.having(many=many, earlier=earlier), context, str(start // batches.size)))
         entries += values[batches.list]
     return _stored(item, {**values, batches.list: entries}, how)
 
 
-async def _reply(item: BuildItem, context: StepContext, read: Reader | None, name: str = "") -> Mapping[str, Any]:
+async def _reply(item: BuildItem, context: StepContext, name: str = "") -> Mapping[str, Any]:
     """Return the values of a model's reply about an item."""
     how: AskSettings = context.settings
     lists = _lists(item, context)
@@ -180,11 +216,11 @@ async def _reply(item: BuildItem, context: StepContext, read: Reader | None, nam
     shown = [*pictures, words] if how.pictures_first else [words, *pictures]
 
     def parse(reply: str) -> Mapping[str, Any]:
-        values = (
-            read_reply(how.reply, loads(reply), lists)
-            if read is None
-            else read(reply, item.body, how.values, context.folder)
-        )
+        if how.read:
+            read: Reader = context.code[how.read]
+            values = read(reply, item.body, how.values, context.folder)
+        else:
+            values = read_reply(how.reply, loads(reply), lists)
         if how.lint is not None and (errors := lint_entries(how.lint, {**item.body, **values})[0]):
             raise Unreadable("; ".join(map(str, errors[:6])))
         if how.batches is not None:
@@ -193,7 +229,7 @@ async def _reply(item: BuildItem, context: StepContext, read: Reader | None, nam
             raise_outcome(outcome)
         return values
 
-    return await context.ask(how.role, item, shown, Contract(parse, heavy=read is not None), name)
+    return await context.ask(how.role, item, shown, Contract(parse, heavy=bool(how.read)), name)
 
 
 def _check_batch(entries: Sequence[Any], item: BuildItem, batches: Batches) -> None:
@@ -229,15 +265,14 @@ def _picked(item: BuildItem, values: Mapping[str, Any], source: Picked) -> list[
 def _lists(item: BuildItem, context: StepContext) -> dict[str, list[str]]:
     lists = {}
     for name, source in context.settings.item_lists().items():
+        lists[name] = list(value_at(item.body, source.field) or ())
+        if source.sort and not context.beside:
+            raise UsageError(
+                f"step {context.place}: there are no items of the sort {source.sort}; "
+                f"see `limner build status {context.build}`"
+            )
         if source.sort:
             lists[name] = [str(value_at(other.body, source.field)) for other in context.beside]
-            if not lists[name]:
-                raise UsageError(
-                    f"step {context.place}: there are no items of the sort {source.sort}; "
-                    f"see `limner build status {context.build}`"
-                )
-        else:
-            lists[name] = list(value_at(item.body, source.field) or ())
     return lists
 
 
@@ -289,33 +324,4 @@ def _entry(entry: Any, each: str) -> str:
     return each
 
 
-def bind_ask(step: BuildStep, how: AskSettings, code: Code) -> BuildStep:
-    """Return the step that these settings declare."""
-    if how.read and how.read not in code:
-        raise UsageError(f"read: the recipe's code has no function {how.read!r}")
-    if bool(how.read) == bool(how.reply):
-        raise UsageError("declare the fields of the reply, under reply")
-    fills, sources = how.filled().values(), how.item_lists().values()
-    paths = [fill.field for fill in fills] + [source.field for source in sources if not source.sort]
-    own = {*how.reply, *(how.save or {}), how.into}
-    fields = {path.partition(".")[0] for path in (*paths, *how.pictures, *how.where, *how.reads) if path}
-    if not how.read:
-        fields |= {field for rule in how.rules for field in rule.fields() if field not in own}
-    fields |= {source.entries for source in how.saved().values() if isinstance(source, Picked)}
-    if how.batches is not None:
-        fields = fields - {"many", "earlier"} | {how.batches.wanted}
-    beside = next((source for source in sources if source.sort), None)
-    if how.read or any(rule.warn for rule in how.rules):
-        fields.add(WARNINGS)
-    calls = None if how.batches is None else how.batches.calls
-    templates = (how.prompt, *(fill.template for fill in fills if fill.template))
-    return replace(
-        step, roles=(how.role,), prompts=templates, reads=tuple(sorted(fields)),
-        beside=beside.sort if beside else "", beside_reads=(beside.field,) if beside else (),
-        each=partial(_ask, read=code[how.read] if how.read else None), optional=(how.role,) if how.optional else (),
-        use=(Use(how.role, how.prompt, how.tokens, len(how.pictures), batches=calls),), bind=None,
-        writes=tuple(name for name in ((how.into,) if how.into else how.saved()) if name),
-    )  # fmt: skip
-
-
-ASK = BuildStep("ask", "asks a model about each item", AskSettings, bind=bind_ask)
+ASK = BuildStep("ask", "asks a model about each item", AskSettings, each=_ask)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,8 @@ T = TypeVar("T")
 PART, TEST, TRAIN = "part", "test", "train"
 """The field that says whether an item is for the exam or for training, and its two values."""
 OpenModel = ChatModel | ReplayModel
+Code = Mapping[str, Any]
+"""The functions and steps of a recipe's own code, by name."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,31 @@ class NoSettings(StrictModel):
     """The settings of a step without settings."""
 
 
+class GenericSettings(StrictModel, ABC):
+    """The settings of a generic step, which declare what it reads, writes and asks.
+
+    Attributes:
+        sort: The sort of items that it works on and makes.
+    """
+
+    sort: str = "image"
+
+    @abstractmethod
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step that the settings declare; `code` is that of the recipe.
+
+        Raises:
+            UsageError: They lack something.
+        """
+
+    def check_packages(self) -> None:
+        """Check that nothing is missing that the step needs, before any call.
+
+        Raises:
+            UsageError: A package is not installed.
+        """
+
+
 @dataclass
 class StepContext:
     """Everything a step may use for one item.
@@ -75,11 +103,12 @@ class StepContext:
         settings: The step's checked settings.
         prompts: The recipe's templates, or the user's.
         folder: The recipe's folder, with files such as a taxonomy.
-        models: Models by the role's name in the step.
+        code: The recipe's own code.
+        models: Models by role.
         beside: The items of the step's `beside` sort.
         reviews: The reviews of each item, oldest first; for steps that use reviews.
         rounds: How often a request with unreadable replies may be repeated.
-        painters: Painters by the role's name in the step.
+        painters: Painters by role.
     """
 
     build: str
@@ -87,6 +116,7 @@ class StepContext:
     settings: Any
     prompts: Prompts
     folder: Path
+    code: Code
     models: Mapping[str, OpenModel]
     calls: Calls
     blobs: Blobs
@@ -102,7 +132,7 @@ class StepContext:
         """Return the reply of this role's model about an item, parsed by its contract.
 
         Args:
-            role: The step's name for the model to ask.
+            role: The role of the model to ask.
             item: The item it is about.
             shown: What is sent, in order.
             contract: The form that the reply must have.
@@ -224,9 +254,6 @@ class BuildStep:
         use: The estimated use for one item.
         expect: For a source: returns the number of items that it will make, from its settings, the recipe's folder and
             the number of items of each sort to come.
-        check: Raises an error before any call if its settings need something that is missing.
-        bind: For a generic step: returns the step that the settings declare, with functions of the recipe's own code.
-        version: Increased whenever a new version of the code gives another outcome for the same input.
     """
 
     name: str
@@ -245,16 +272,9 @@ class BuildStep:
     reviewed: bool = False
     use: tuple[Use, ...] = ()
     expect: Callable[[Any, Path, Mapping[str, int]], int] | None = None
-    check: Callable[[Any], None] | None = None
-    bind: Callable[[BuildStep, Any, Code], BuildStep] | None = None
-    version: int = 1
     painters: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.bind is None and sum(way is not None for way in (self.source, self.each, self.together)) != 1:
-            raise TypeError(f"the step {self.name!r} needs one of source, each and together")
 
     def seen(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the part of an item that the step sees."""
@@ -271,11 +291,10 @@ def raise_outcome(outcome: RuleOutcome) -> None:
     """
     if outcome.action == "drop":
         raise Dropped(outcome.reason, outcome.detail)
-    words = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
     if outcome.action == "wait":
-        raise Waiting(words)
+        raise Waiting(str(outcome))
     if outcome.action == "again":
-        raise Unreadable(words)
+        raise Unreadable(str(outcome))
 
 
 WARNINGS = "warnings"
@@ -292,7 +311,7 @@ def judge(rules: Sequence[Rule], item: BuildItem) -> BuildItem:
     warnings = []
     for outcome in apply_rules(rules, item.body):
         raise_outcome(outcome)
-        warnings.append(f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason)
+        warnings.append(str(outcome))
     return add_warnings(item, warnings)
 
 
@@ -301,5 +320,7 @@ def add_warnings(item: BuildItem, warnings: Sequence[str]) -> BuildItem:
     return item.having(**{WARNINGS: [*item.body.get(WARNINGS, ()), *warnings]}) if warnings else item
 
 
-Code = Mapping[str, Any]
-"""The functions and steps of a recipe's own code, by name."""
+def rule_fields(rules: Sequence[Rule]) -> set[str]:
+    """Return the fields of an item that these rules look at or set."""
+    warned = {WARNINGS} if any(rule.warn for rule in rules) else set()
+    return warned | {field for rule in rules for field in rule.fields()}

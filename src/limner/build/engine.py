@@ -1,28 +1,35 @@
-"""The engine of builds: it runs what is not done yet, step by step, and stores each outcome immediately."""
+"""The engine of builds: it opens them, runs what is not done yet, step by step, and stores each outcome immediately."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
 
 from ..calls import Budget, Calls, Fault, Limits, purpose
 from ..calls.budget import check_purse, open_purse
 from ..core.asks import Prompts
 from ..core.errors import LimnerError, UsageError
+from ..core.exam import Exam
+from ..core.images import Preparer
 from ..core.loops import process_all, run_to_end
-from ..painters import Painter
+from ..core.settings import Settings
+from ..evidence.probe import OcrProbe
+from ..models import open_model
+from ..painters import Painter, open_painter
 from ..running.estimate import spent
 from ..running.progress import Progress
 from ..running.runner import Stopping
 from ..running.steps import RepeatedErrors, outcome
 from ..store import Store
-from .base import BuildItem, Dropped, OpenModel, StepContext, StepOutcome, Waiting
-from .flow import Flow, Items, StepCount, count_like_paper, items_of_sort
-from .recipe import BuildRecipe, RecipeStep
-from .records import Build, BuildRow, forget_rows, load_reviews, load_rows, save_rows
+from . import records
+from .base import BuildItem, Dropped, GenericSettings, OpenModel, StepContext, StepOutcome, Waiting
+from .recipe import BuildRecipe, RecipeStep, open_recipe, parse_settings
+from .records import Build, BuildRow, Flow, Items, StepCount, count_like_paper, items_of_sort
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ class Builder:
 
     def flow(self) -> Flow:
         """Return the flow with the current reviews; it decides what has to be done."""
-        reviews = load_reviews(self.store, self.build.name)
+        reviews = records.load_reviews(self.store, self.build.name)
         order = [place.name for place in self.recipe.places]
         return Flow(self.build.body.get("roles", {}), self.prompts, reviews, order)
 
@@ -72,7 +79,7 @@ class Builder:
         paid = {each.group["painter"]: each for each in sums if each.group["exam"] == purpose_of(self.build.name)}
         for place in self._places(until):
             before = items
-            items, count, _ = flow.pass_on(place, before, load_rows(self.store, self.build.name, place.name))
+            items, count, _ = flow.pass_on(place, before, records.load_rows(self.store, self.build.name, place.name))
             if (sum_of_step := paid.get(place.name)) is not None:
                 count.cost = None if sum_of_step.unpriced else sum_of_step.dollars
             mine = {item.id: item for item in items_of_sort(items, place.step.makes)}
@@ -106,13 +113,13 @@ class Builder:
         players: dict[str, OpenModel | Painter] = {**self.models, **self.painters}
         for place in places:
             self.prompts.hash(*place.step.prompts)
-            if place.step.check is not None:
-                place.step.check(place.settings)
-            for word, role in place.roles.items():
-                if role not in players and word not in place.step.optional:
+            if isinstance(place.settings, GenericSettings):
+                place.settings.check_packages()
+            for role in place.step.roles:
+                if role not in players and role not in place.step.optional:
                     about = f" ({self.recipe.roles[role]})" if role in self.recipe.roles else ""
                     raise UsageError(f"step {place.name} needs the {role}{about}: -S {role}=PROVIDER/MODEL")
-        asked = dict.fromkeys(role for place in places for role in place.roles.values())
+        asked = dict.fromkeys(role for place in places for role in place.step.roles)
         models = [players[role] for role in asked if role in players]
         for model in models:
             model.check()
@@ -150,6 +157,110 @@ def purpose_of(build: str) -> str:
     return f"build/{build}"
 
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class BuildChange(TypedDict, total=False):
+    """Changes of a build.
+
+    Attributes:
+        settings: ``STEP.SETTING=VALUE`` words.
+        roles: Role -> ``provider/model``, and ``role.argument`` -> value.
+        prompts: A folder with the user's own wording.
+    """
+
+    settings: Sequence[str]
+    roles: Mapping[str, str]
+    prompts: Path | None
+
+
+def new_build(store: Store, name: str, recipe: str, **change: Unpack[BuildChange]) -> Builder:
+    """Create a build; no step is run yet.
+
+    Args:
+        store: The store of the build.
+        name: The name of the build and of the exam that it makes.
+        recipe: A recipe's name, or the path of a ``recipe.toml``.
+        **change: What differs from the recipe.
+
+    Raises:
+        UsageError: The build exists already, or a setting is not valid.
+    """
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is not a valid name: use at most 100 letters, digits, dots, dashes and underscores")
+    if any(build.name == name for build in records.load_builds(store)):
+        raise UsageError(f"{store.url} already has a build {name!r}; `limner build run {name}` continues it")
+    opened = open_recipe(recipe)
+    return change_build(store, Build(name, recipe if opened.name == recipe else str(opened.file)), **change)
+
+
+def change_build(store: Store, build: Build, *, keep: bool = True, **change: Unpack[BuildChange]) -> Builder:
+    """Return the build with other settings, roles or wording, which are also stored for later runs if `keep` is true.
+
+    Raises:
+        UsageError: Something is not valid; then nothing is stored.
+    """
+    recipe, roles, prompts = open_recipe(build.recipe), change.get("roles") or {}, change.get("prompts")
+    body = {"settings": {}, "roles": {}, "prompts": None} | build.body
+    chosen = {step: dict(given) for step, given in body["settings"].items()}
+    for step, given in parse_settings(change.get("settings", ())).items():
+        chosen.setdefault(step, {}).update(given)
+    recipe = recipe.with_settings(chosen)
+    asked = recipe.asked_roles()
+    if unknown := [role for role in roles if role.partition(".")[0] not in asked]:
+        names = ", ".join(asked) or "none"
+        raise UsageError(f"recipe {recipe.name} has no role {unknown[0]!r}; its roles are: {names}")
+    body["settings"], body["roles"] = _absolute(recipe, chosen), {**body["roles"], **roles}
+    if prompts is not None:
+        body["prompts"] = str(prompts.resolve())
+    recipe, changed = recipe.with_settings(body["settings"]), replace(build, body=body)
+    builder = Builder(changed, recipe, store, recipe.prompts(Path(body["prompts"]) if body["prompts"] else None))
+    if keep:
+        records.save_build(store, changed)
+    return builder
+
+
+def open_build(store: Store, name: str) -> Builder:
+    """Open the build of this name for reading.
+
+    Raises:
+        UsageError: There is none.
+    """
+    return change_build(store, records.load_build(store, name), keep=False)
+
+
+def with_models(builder: Builder, settings: Settings) -> Builder:
+    """Return the build with the models and painters of its roles, ready to run."""
+    roles, blobs = builder.build.body["roles"], builder.store.blobs
+    images, empty = Preparer(blobs.get), Exam[Any](builder.build.name, builder.recipe.exam, ())
+    models: dict[str, OpenModel] = {}
+    painters: dict[str, Painter] = {}
+    drawing = builder.recipe.drawing_roles()
+    for role in builder.recipe.asked_roles():
+        if role not in roles:
+            continue
+        args = {name.partition(".")[2]: value for name, value in roles.items() if name.startswith(f"{role}.")}
+        if role in drawing:
+            painters[role] = open_painter(roles[role], empty, blobs, OcrProbe(), settings, args)
+        else:
+            models[role] = open_model(roles[role], args, settings, images)
+    return replace(builder, models=models, painters=painters)
+
+
+def _absolute(recipe: BuildRecipe, chosen: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Make the paths in settings absolute, so that later runs work from any folder."""
+    places = {place.name: place.settings for place in recipe.places}
+
+    def absolute(step: str, name: str, given: Any) -> Any:
+        value = getattr(places.get(step), name, None)
+        if isinstance(value, Path):
+            return str(value.resolve())
+        paths = [str(path.resolve()) for path in value if isinstance(path, Path)] if isinstance(value, tuple) else []
+        return paths or given
+
+    return {step: {name: absolute(step, name, given) for name, given in own.items()} for step, own in chosen.items()}
+
+
 class _Run:
     """One run of a build."""
 
@@ -178,22 +289,21 @@ class _Run:
                         break
                     with purpose(purpose_of(self.name), place.name):
                         await self._step(place, items)
-                    items, _, _ = self.flow.pass_on(place, items, load_rows(self.store, self.name, place.name))
+                    items, _, _ = self.flow.pass_on(place, items, records.load_rows(self.store, self.name, place.name))
         self.progress.total -= 1
         self.progress.account(self._calls.tally)
         self.watch(self.progress)
 
     def _context(self, place: RecipeStep, rounds: int = 0) -> StepContext:
         builder = self.builder
-        models = {word: builder.models[role] for word, role in place.roles.items() if role in builder.models}
-        painters = {word: builder.painters[role] for word, role in place.roles.items() if role in builder.painters}
         return StepContext(
-            self.name, place.name, place.settings, builder.prompts, builder.recipe.folder, models, self._calls,
-            self.store.blobs, self._beside, self.flow.reviews, rounds, painters=painters,
+            self.name, place.name, place.settings, builder.prompts, builder.recipe.folder, builder.recipe.code,
+            builder.models, self._calls, self.store.blobs, self._beside, self.flow.reviews, rounds,
+            painters=builder.painters,
         )  # fmt: skip
 
     async def _step(self, place: RecipeStep, items: Items) -> None:
-        step, rows = place.step, load_rows(self.store, self.name, place.name)
+        step, rows = place.step, records.load_rows(self.store, self.name, place.name)
         self._beside = items_of_sort(items, step.beside) if step.beside else []
         if step.source is not None:
             await self._source(place, step.source(list(items.values()), self._context(place)), rows)
@@ -227,24 +337,21 @@ class _Run:
         elif fault is not None:
             row = replace(row, reason=f"{fault.kind}: {fault.detail}", body={"rounds": rounds})
         self._slips.count(place.name, row.reason if fault is not None else None, row.reason)
-        await asyncio.wrap_future(save_rows(self.store, [row]))
-        self._report(row, stored=self._calls.tally.made == made and bool(place.roles))
+        await asyncio.wrap_future(records.save_rows(self.store, [row]))
+        self._report(row, stored=self._calls.tally.made == made and bool(place.step.roles))
 
     async def _together(self, place: RecipeStep, items: Items) -> None:
         context, step = self._context(place), place.step
         assert step.together is not None
         mine = {item.id: replace(item, body=step.seen(item.body)) for item in items_of_sort(items, step.takes)}
         left = await step.together(list(mine.values()), context)
-        whole = self.flow.whole(place, items)
-        rows = [
-            _with_outcome(
-                BuildRow(self.name, place.name, id, whole, "done"), outcome, mine[id].body if id in mine else {}
-            )
-            for id, outcome in left.items()
-        ]
+        rows, whole = list[BuildRow](), self.flow.whole(place, items)
+        for id, result in left.items():
+            seen = mine[id].body if id in mine else {}
+            rows.append(_with_outcome(BuildRow(self.name, place.name, id, whole, "done"), result, seen))
         if rows and context.cost != 0.0:
             rows[0] = replace(rows[0], cost=context.cost)
-        await asyncio.wrap_future(save_rows(self.store, rows))
+        await asyncio.wrap_future(records.save_rows(self.store, rows))
         for row in rows:
             self._report(row, stored=False)
 
@@ -261,13 +368,13 @@ class _Run:
                 self.progress.total += 1
                 row, old = _with_outcome(BuildRow(self.name, place.name, id, "", "done"), outcome, {}), rows.get(id)
                 if old is None or (old.status, old.reason, old.body) != (row.status, row.reason, row.body):
-                    await asyncio.wrap_future(save_rows(self.store, [row]))
+                    await asyncio.wrap_future(records.save_rows(self.store, [row]))
                 self._report(row, stored=old is not None)
         except (LimnerError, Fault) as error:
             self.error = error
             return
         if gone := rows.keys() - seen:
-            await asyncio.to_thread(forget_rows, self.store, self.name, place.name, gone)
+            await asyncio.to_thread(records.forget_rows, self.store, self.name, place.name, gone)
 
     def _report(self, row: BuildRow, *, stored: bool) -> None:
         kind, _, detail = (row.reason or "").partition(": ")

@@ -22,9 +22,8 @@ from ..store import Store
 from ..store.schema import attempts, calls
 from .base import BuildItem, Use
 from .engine import Builder, purpose_of
-from .flow import StepCount, items_of_sort
 from .recipe import RecipeStep
-from .records import load_rows
+from .records import StepCount, items_of_sort, load_rows
 
 LETTERS = 3.5
 """Characters of a token, at a cautious count."""
@@ -76,7 +75,7 @@ def build_estimate(builder: Builder, settings: Settings, until: str | None = Non
             coming[step.makes] = coming.get(step.makes, 0) + max(0, expected - count.arrived)
         still = count.pending + sum(count.failed.values())
         items = still + (coming.get(step.takes, 0) if step.source is None else 0)
-        if step.source is None or place.roles:
+        if step.source is None or step.roles:
             lines = (_line(builder, settings, place, use, items, known[step.takes]) for use in step.use)
             estimates += [line for line in lines if line is not None]
         if step.source is None:
@@ -93,7 +92,7 @@ def expected_items(builder: Builder, place: RecipeStep, coming: Mapping[str, int
 def _line(
     builder: Builder, settings: Settings, place: RecipeStep, use: Use, items: int, known: Sequence[BuildItem]
 ) -> Estimate | None:
-    role = place.roles[use.role]
+    role = use.role
     if role in builder.painters:
         painter = builder.painters[role]
         price, how = price_of(painter)

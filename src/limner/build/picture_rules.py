@@ -1,11 +1,10 @@
-"""Rules on pictures: detail, watermarks, cut edges, labels and their layout, near duplicates. Pure functions."""
+"""Rules on pictures: detail, watermarks, cut edges, labels, near duplicates. Pure functions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +27,9 @@ SIGNS = re.compile(
 )
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
 """The fractions of its side to which a picture is shrunk and restored."""
-TILED, MANY = 3, 5
+TILED, READINGS = 3, 3
 """The number of times that a word must occur in the light tones to count as a pattern over the picture, if labels with
-it are fewer, and the number for any word."""
+it are fewer; a word that occurs more often counts if it is read in so many ways, since labels are read alike."""
 MARKED, CUT = 5, 75
 """The fewest letters of such a word, and the similarity (0-100) of its parts, which the edges cut off."""
 EDGE_SIDE, DRAWN, DEEP, FRAME, WIDE = 512, 40, 0.02, 0.6, 0.3
@@ -103,12 +102,12 @@ def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
     """Return a word that is repeated in the light tones, possibly cut off, and is not just a repeated label."""
     words, labels = ([word for word in some if len(word) >= MARKED - 1] for some in (faint, plain))
     for word in words:
-        alike = sum(_is_part(word, other) and 0.5 <= len(other) / len(word) < 1.5 for other in words)
-        if (
-            len(word) >= MARKED
-            and alike >= TILED
-            and (alike >= MANY or alike > sum(_is_part(word, other) for other in labels))
-        ):
+        alike = [other for other in words if _is_part(word, other) and 0.5 <= len(other) / len(word) < 1.5]
+        if len(word) < MARKED or len(alike) < TILED:
+            continue
+        if len(alike) > sum(_is_part(word, other) for other in labels):
+            return word
+        if len(alike) > TILED and len(set(alike)) >= READINGS:
             return word
     return None
 
@@ -197,40 +196,6 @@ def _crossings(drawn: Any) -> int:
         end - start < WIDE * len(first) and bool(inside[max(0, start - deep) : end + deep].any())
         for start, end in zip(steps[::2], steps[1::2], strict=True)
     )
-
-
-_MARK = re.compile(r"^[(\[]?[a-h][)\].:]?$", re.IGNORECASE)
-_ROWS, _COLUMNS = ("upper", "middle", "lower"), ("left", "center", "right")
-
-
-def describe_position(left: float, top: float, right: float, bottom: float, width: int, height: int) -> str:
-    """Return the approximate position of a box.
-
-    >>> describe_position(0, 0, 10, 10, 90, 90), describe_position(40, 40, 50, 50, 90, 90)
-    ('upper left', 'center')
-    """
-    row = _ROWS[min(2, int(3 * (top + bottom) / 2 / max(1, height)))]
-    column = _COLUMNS[min(2, int(3 * (left + right) / 2 / max(1, width)))]
-    return " ".join(word for word in (row, column) if word != "middle" or column != "center") if (
-        row != "middle" or column != "center"
-    ) else "center"  # fmt: skip
-
-
-def layout_lines(lines: Sequence[TextLine], width: int, height: int) -> list[dict[str, Any]]:
-    """Return each line's text, position, relative size and whether it marks a panel, from top to bottom.
-
-    ``about`` says the same in words.
-    """
-    heights = [line.bounds[3] - line.bounds[1] for line in lines]
-    usual = median(heights) if heights else 1.0
-    rows = []
-    for line, tall in sorted(zip(lines, heights, strict=True), key=lambda pair: (pair[0].bounds[1], pair[0].bounds[0])):
-        row = {"text": line.text, "place": describe_position(*line.bounds, width, height)}
-        row["size"] = "large" if tall > 1.4 * usual else "small" if tall < 0.7 * usual else "usual"
-        marks = bool(_MARK.match(line.text.strip()))
-        about = f"{row['place']}, {row['size']}{', marks a panel' if marks else ''}"
-        rows.append(row | {"panel_mark": marks, "about": about})
-    return rows
 
 
 SIDE, LOW = 64, 16

@@ -18,17 +18,14 @@ from ..core.data_rows import Problems
 from ..core.errors import LimnerError, UsageError
 from ..core.schema import StrictModel, add_problems, first_error, line_of, read_model
 from .ask import ASK, AskSettings
-from .base import BuildStep, Code
+from .base import BuildStep, Code, GenericSettings
 from .reviews import REVIEW
 from .sources import SOURCE
-from .steps import DUPLICATES, FILTER, JOIN, MEASURE, PAINT, RECURRING, SAMPLE, SPLIT
+from .steps import STEPS as OTHER_STEPS
 
 FILE = "recipe.toml"
 """The recipe's file in its exam's folder; the folder also has ``prompts/`` and the files that its steps read."""
-STEPS: dict[str, BuildStep] = {
-    step.name: step
-    for step in (SOURCE, ASK, FILTER, MEASURE, DUPLICATES, RECURRING, PAINT, REVIEW, SAMPLE, SPLIT, JOIN)
-}
+STEPS: dict[str, BuildStep] = {SOURCE.name: SOURCE, ASK.name: ASK, REVIEW.name: REVIEW, **OTHER_STEPS}
 """The generic steps by name."""
 
 
@@ -54,7 +51,6 @@ class StepEntry(StrictModel):
         name: Its name in this recipe.
         step: The generic step, or the one of the recipe's own code, if its name differs.
         about: A line that says what it does here.
-        roles: The step's name of a role -> the build's, if they differ.
         off: Whether the step is left out unless ``--set NAME.off=false`` is given.
     """
 
@@ -63,7 +59,6 @@ class StepEntry(StrictModel):
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     step: str = ""
     about: str = ""
-    roles: dict[str, str] = Field(default_factory=dict)
     off: bool = False
 
     @property
@@ -94,17 +89,11 @@ class RecipeFile(StrictModel):
 
 @dataclass(frozen=True)
 class RecipeStep:
-    """A step of a recipe, with checked settings and roles.
-
-    Attributes:
-        name: Its name in the recipe.
-        roles: The step's name of a role -> the build's.
-    """
+    """A step of a recipe under its name there, with checked settings."""
 
     name: str
     step: BuildStep
     settings: StrictModel
-    roles: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -164,12 +153,10 @@ class BuildRecipe:
         """
         step = self.step_of(entry)
         settings = step.settings.model_validate(entry.settings)
-        if sort := getattr(settings, "sort", ""):
-            step = replace(step, takes=sort, makes=sort)
-        if step.bind is not None:
-            step = step.bind(step, settings, self.code)
+        if isinstance(settings, GenericSettings):
+            step = settings.declare(replace(step, takes=settings.sort, makes=settings.sort), self.code)
         step = replace(step, about=entry.about or step.about)
-        return RecipeStep(entry.name, step, settings, {role: entry.roles.get(role, role) for role in step.roles})
+        return RecipeStep(entry.name, step, settings)
 
     def step_of(self, entry: StepEntry) -> BuildStep:
         """Return the kind of step that an entry names.
@@ -201,11 +188,11 @@ class BuildRecipe:
 
     def asked_roles(self) -> list[str]:
         """Return the roles that steps use, in order."""
-        return list(dict.fromkeys(role for place in self.places for role in place.roles.values()))
+        return list(dict.fromkeys(role for place in self.places for role in place.step.roles))
 
     def drawing_roles(self) -> set[str]:
         """Return the roles that draw."""
-        return {place.roles[word] for place in self.places for word in place.step.painters}
+        return {role for place in self.places for role in place.step.painters}
 
 
 def _changed(entry: StepEntry, given: Mapping[str, Any]) -> StepEntry:
@@ -311,7 +298,7 @@ def _place_problems(
     declared = step.name in STEPS and (step.source is None or bool(step.writes))
     before = fields.get(step.makes, set())
     fields[step.makes] = before | set(step.writes) if declared and before is not None else None
-    for role in place.roles.values():
+    for role in step.roles:
         if role not in recipe.roles:
             yield f"the role {role!r} is not described under roles", "role"
 

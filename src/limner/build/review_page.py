@@ -28,7 +28,7 @@ from ..store import Store
 from ..store.schema import build_items, build_reviews, builds
 from ..strategies.svg.clean import clean
 from ..strategies.svg.document import BadSvg
-from .open import open_build
+from .engine import open_build
 from .records import named_review
 from .review_files import ReviewItem, review_items
 from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, read_hints, state_id

@@ -20,7 +20,7 @@ from ..core.errors import UsageError
 from ..core.schema import StrictModel, read_model
 from ..store import Store, now
 from ..store.schema import builds, content_columns
-from .base import BuildItem, BuildStep, Code, Dropped, StepContext, StepOutcome, Waiting
+from .base import BuildItem, BuildStep, Code, Dropped, GenericSettings, StepContext, StepOutcome, Waiting
 
 Action = Literal["accept", "edit", "add", "reject", "comment", "settle"]
 Verdict = Literal["open", "disputed", "accepted", "rejected"]
@@ -68,7 +68,6 @@ class ReviewStanding:
         body: The valid state: the settled one, or the one that came to review.
         states: Every state by its id.
         votes: Reviewer -> the state voted for, or `REJECTED`.
-        stale: Reviews of a state that is not known.
         changed: The fields that an earlier step has changed since the item was judged; what was judged still counts,
             until reviewers choose the new state, `arrived`.
     """
@@ -77,7 +76,6 @@ class ReviewStanding:
     body: Mapping[str, Any]
     states: Mapping[str, Mapping[str, Any]]
     votes: Mapping[str, str]
-    stale: tuple[Review, ...] = ()
     changed: tuple[str, ...] = ()
     arrived: str = ""
 
@@ -101,7 +99,6 @@ def review_standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewer
     first = state_id(body)
     states: dict[str, Mapping[str, Any]] = {first: body} if body else {}
     votes: dict[str, str] = {}
-    stale: list[Review] = []
     settled: str | None = None
     judged: Mapping[str, Any] = body
     for review in reviews:
@@ -112,11 +109,9 @@ def review_standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewer
         elif review.base and review.base not in states and review.state and state_id(review.state) == review.base:
             states[review.base] = judged = review.state
         vote = _vote(review, states)
-        if vote is None:
-            stale.append(review)
-        elif review.action == "settle":
+        if review.action == "settle" and vote is not None:
             settled = vote
-        else:
+        elif vote is not None:
             votes[review.reviewer] = vote
             settled = settled if settled in (None, vote) else None  # A different vote after a decision reopens it.
     if settled is None and len(votes) >= max(1, reviewers) and len(set(votes.values())) == 1:
@@ -125,7 +120,7 @@ def review_standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewer
     if settled is not None:
         verdict = "rejected" if settled == REJECTED else "accepted"
     changed = tuple(sorted(name for name in body if judged.get(name, ...) != body[name]))
-    return ReviewStanding(verdict, states.get(settled or "", body), states, votes, tuple(stale), changed, first)
+    return ReviewStanding(verdict, states.get(settled or "", body), states, votes, changed, first)
 
 
 def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
@@ -242,7 +237,7 @@ KEPT = "kept_by_review"
 """The field with why an earlier step would now drop an item that people have reviewed: they decide."""
 
 
-class ReviewSettings(StrictModel):
+class ReviewSettings(GenericSettings):
     """The settings of a review.
 
     Attributes:
@@ -251,10 +246,13 @@ class ReviewSettings(StrictModel):
         write: A field that reviewers write; items that have it already are not reviewed.
     """
 
-    sort: str = "image"
     reviewers: int = Field(default=3, ge=0)
     fields: tuple[str, ...] = ()
     write: str = ""
+
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with the field that it writes."""
+        return replace(step, writes=(self.write or "reviewers",))
 
     def shown(self, item: BuildItem) -> dict[str, object]:
         """Return the fields of an item that reviewers see."""
@@ -307,11 +305,7 @@ async def _review(items: Sequence[BuildItem], context: StepContext) -> Mapping[s
     return left
 
 
-def _bind_review(step: BuildStep, how: ReviewSettings, code: Code) -> BuildStep:
-    return replace(step, writes=(how.write or "reviewers",), bind=None)
-
-
 REVIEW = BuildStep(
     "review", "reviewers accept, edit, add or reject; they must agree", ReviewSettings, together=_review,
-    reviewed=True, bind=_bind_review,
+    reviewed=True,
 )  # fmt: skip

@@ -28,7 +28,7 @@ from ..core.images import MAX_BYTES, SUFFIXES, BadImage
 from ..core.loops import process_all
 from ..core.schema import LONE_SURROGATE, StrictModel
 from ..core.training import normalize_words
-from .base import BuildItem, BuildStep, Code, Dropped, StepContext
+from .base import BuildItem, BuildStep, Code, Dropped, GenericSettings, StepContext
 
 PICTURES = frozenset(f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg"))
 TEXTS = (".txt", ".md")
@@ -257,7 +257,7 @@ class EntriesSource(StrictModel):
     keep: tuple[str, ...] = ()
 
 
-class SourceSettings(StrictModel):
+class SourceSettings(GenericSettings):
     """The sources of items.
 
     Attributes:
@@ -271,7 +271,6 @@ class SourceSettings(StrictModel):
         entries: A list in other items whose entries are items.
     """
 
-    sort: str = "image"
     folders: tuple[Path, ...] = ()
     tables: tuple[Path, ...] = ()
     crawl: tuple[Path, ...] = ()
@@ -280,6 +279,17 @@ class SourceSettings(StrictModel):
     text_limit: int = Field(default=8000, ge=0)
     rows: Path | None = None
     entries: EntriesSource | None = None
+
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with the fields that it writes; those of a table are not known."""
+        fields: tuple[str, ...] = ("image", "source_text", "licence", "source", "free_prompt")
+        if self.entries is not None:
+            fields = (self.entries.text, *self.entries.fields, *self.entries.keep)
+        return replace(step, writes=() if self.rows and not self.entries else fields)
+
+    def check_packages(self) -> None:
+        """Check that the packages for reading tables and lists are installed."""
+        check_tables((*self.tables, *self.crawl))
 
 
 Made = BuildItem | tuple[str, Dropped]
@@ -307,7 +317,7 @@ async def _source(items: Sequence[BuildItem], context: StepContext) -> AsyncIter
 async def _picture_items(context: StepContext) -> AsyncIterator[Made]:
     how: SourceSettings = context.settings
     origins: dict[str, str] = {}
-    async for picture, stored in stored_pictures(source_pictures(how), context):
+    async for picture, stored in stored_pictures(context):
         name = hashlib.sha256(picture.origin.encode()).hexdigest()[:ID]
         if isinstance(stored, Dropped):
             yield f"bad-{name}", stored
@@ -353,8 +363,7 @@ def _entry_items(items: Sequence[BuildItem], how: EntriesSource, sort: str) -> I
             yield BuildItem(id, {**body, **kept}, sort)
 
 
-def source_pictures(how: SourceSettings) -> Iterator[SourcePicture]:
-    """Yield every picture in the folders, tables and lists of the settings."""
+def _pictures(how: SourceSettings) -> Iterator[SourcePicture]:
     for folder in how.folders:
         yield from from_folder(folder)
     for table in (*how.tables, *how.crawl):
@@ -370,10 +379,9 @@ def picture_fields(picture: SourcePicture, sha256: str, how: SourceSettings) -> 
     return {"image": sha256, "source_text": text, "licence": licence, "source": source | about}
 
 
-async def stored_pictures(
-    pictures: Iterator[SourcePicture], context: StepContext
-) -> AsyncIterator[tuple[SourcePicture, str | Dropped]]:
-    """Store pictures, several at a time, and yield each with its hash, or why it is dropped, in order."""
+async def stored_pictures(context: StepContext) -> AsyncIterator[tuple[SourcePicture, str | Dropped]]:
+    """Store the pictures of a source, several at a time, and yield each with its hash, or why it is dropped."""
+    pictures = _pictures(context.settings)
     while batch := list(islice(pictures, AT_ONCE)):
         outcomes: dict[int, str | Dropped] = {}
 
@@ -417,28 +425,13 @@ async def _fetch_link(link: str, context: StepContext) -> str:
     return str(outcome.payload["image"])
 
 
-def check_sources(how: SourceSettings) -> None:
-    """Check that the packages for reading tables and lists are installed.
-
-    Raises:
-        UsageError: See `limner.core.errors.check_tables`.
-    """
-    check_tables((*how.tables, *how.crawl))
-
-
 def _expected(how: SourceSettings, folder: Path, coming: Mapping[str, int]) -> int:
     made = coming.get(how.entries.of, 0) * how.entries.usual if how.entries else 0
     made += sum(1 for _ in _row_items(folder / how.rows, how.sort)) if how.rows else 0
-    return made + sum(1 for _ in source_pictures(how))
-
-
-def _bind_source(step: BuildStep, how: SourceSettings, code: Code) -> BuildStep:
-    fields = ("image", "source_text", "licence", "source", "free_prompt")
-    writes = (how.entries.text, *how.entries.fields, *how.entries.keep) if how.entries else () if how.rows else fields
-    return replace(step, writes=writes, bind=None)
+    return made + sum(1 for _ in _pictures(how))
 
 
 SOURCE = BuildStep(
     "source", "takes pictures from folders, tables and lists of links, rows of a table, or entries of items",
-    SourceSettings, source=_source, expect=_expected, check=check_sources, bind=_bind_source,
+    SourceSettings, source=_source, expect=_expected,
 )  # fmt: skip

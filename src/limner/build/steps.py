@@ -7,7 +7,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,10 +19,10 @@ from ..core.evidence import TextLine
 from ..core.exam import sample_stratified
 from ..core.images import BadImage, decode, encode_png
 from ..core.json_text import value_at
-from ..core.schema import StrictModel
 from ..core.training import find_concepts
 from ..core.vocabulary import Rule
 from ..evidence.probe import OcrProbe
+from . import picture_rules
 from .base import (
     PART,
     TEST,
@@ -33,26 +32,16 @@ from .base import (
     BuildStep,
     Code,
     Dropped,
+    GenericSettings,
     StepContext,
     StepOutcome,
     Use,
     Waiting,
     add_warnings,
     judge,
+    rule_fields,
 )
-from .criterion_words import plain
 from .lint import LintSettings, lint_entries
-from .picture_rules import (
-    cut_edges,
-    detail,
-    find_watermark,
-    layout_lines,
-    light_tones,
-    near_duplicates,
-    picture_hashes,
-    text_labels,
-    unread_lines,
-)
 from .wording import why_not_english
 
 if TYPE_CHECKING:
@@ -62,7 +51,7 @@ Check = Callable[[Mapping[str, Any], Path], Mapping[str, Any]]
 """A check by a recipe's own code: item and its folder -> fields to set; raises `Unreadable` to make the item wait."""
 
 
-class FilterSettings(StrictModel):
+class FilterSettings(GenericSettings):
     """The rules of a filter.
 
     Attributes:
@@ -71,14 +60,20 @@ class FilterSettings(StrictModel):
         check: A function of the recipe's own code that checks the fields `reads` as reviewers left them.
     """
 
-    sort: str = "image"
     rules: tuple[Rule, ...] = ()
     lint: LintSettings | None = None
     check: str = ""
     reads: tuple[str, ...] = ()
 
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with the fields that it reads."""
+        if self.check and self.check not in code:
+            raise UsageError(f"check: the recipe's code has no function {self.check!r}")
+        lint = (*self.lint.fields(), WARNINGS) if self.lint else ()
+        return replace(step, reads=tuple(sorted({*self.reads, *rule_fields(self.rules), *lint})))
 
-async def _filter(item: BuildItem, context: StepContext, check: Check | None) -> BuildItem:
+
+async def _filter(item: BuildItem, context: StepContext) -> BuildItem:
     how: FilterSettings = context.settings
     item = judge(how.rules, item)
     if how.lint is not None:
@@ -86,29 +81,13 @@ async def _filter(item: BuildItem, context: StepContext, check: Check | None) ->
         if errors:
             raise Dropped(f"lint {errors[0].kind}", str(errors[0]).partition(": ")[2])
         item = add_warnings(item, [str(lint) for lint in warnings])
-    if check is not None:
+    if how.check:
+        check: Check = context.code[how.check]
         try:
             item = item.having(**check(item.body, context.folder))
         except Unreadable as error:
             raise Waiting(f"review: {error}") from error
     return item
-
-
-def _bind_filter(step: BuildStep, how: FilterSettings, code: Code) -> BuildStep:
-    if how.check and how.check not in code:
-        raise UsageError(f"check: the recipe's code has no function {how.check!r}")
-    fields = {*how.reads, *_rule_fields(how.rules), *((*how.lint.fields(), WARNINGS) if how.lint else ())}
-    return replace(
-        step,
-        reads=tuple(sorted(fields)),
-        each=partial(_filter, check=code[how.check] if how.check else None),
-        bind=None,
-    )
-
-
-def _rule_fields(rules: Sequence[Rule]) -> set[str]:
-    warned = {WARNINGS} if any(rule.warn for rule in rules) else set()
-    return warned | {field for rule in rules for field in rule.fields()}
 
 
 Measure = Callable[[BuildItem, StepContext], Any]
@@ -117,7 +96,7 @@ _ROOM = 4
 _rooms: dict[Any, asyncio.Semaphore] = {}
 
 
-class MeasureSettings(StrictModel):
+class MeasureSettings(GenericSettings):
     """What is measured, and the rules on it.
 
     Attributes:
@@ -126,20 +105,25 @@ class MeasureSettings(StrictModel):
         of: For ``language``: the field with the text, if not the lines in the picture.
         letters: For ``language``: the accepted share of letters of other scripts.
         faint: For ``text``: whether to look for faint print too, which doubles the time.
-        confidence: For ``layout``: the lowest confidence of OCR with which a line is kept.
         square: For ``aspect``: the largest ratio of the sides of a square picture; our choice.
     """
 
-    sort: str = "image"
-    measures: tuple[
-        Literal["size", "text", "layout", "labels", "edges", "watermark", "unread", "language", "aspect"], ...
-    ]
+    measures: tuple[Literal["size", "text", "labels", "edges", "watermark", "unread", "language", "aspect"], ...]
     rules: tuple[Rule, ...] = ()
     of: str = ""
     letters: float = Field(default=0.1, ge=0, le=1)
     faint: bool = True
-    confidence: float = Field(default=0.5, ge=0, le=1)
     square: float = Field(default=1.15, ge=1)
+
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with the fields that its measures and rules read, and those that it sets."""
+        reads, writes = set[str](), list[str]()
+        for name in self.measures:
+            sources, measured, _ = MEASURES[name]
+            reads |= {self.of} if name == "language" and self.of else set(sources) - set(writes)
+            writes += measured
+        reads |= rule_fields(self.rules) - set(writes)
+        return replace(step, reads=tuple(sorted(reads)), writes=tuple(writes))
 
 
 async def _measure(item: BuildItem, context: StepContext) -> BuildItem:
@@ -164,11 +148,11 @@ async def _size(item: BuildItem, context: StepContext) -> dict[str, Any]:
 
 def picture_sizes(image: Image) -> dict[str, Any]:
     """Return a picture's sides, its detail, the shorter side without enlargement, and its perceptual hashes."""
-    share, side = detail(image), min(image.size)
+    share, side = picture_rules.detail(image), min(image.size)
     # Detail is measured on at most 1,024 pixels.
     real = share * min(side, side * 1024 / max(image.size))
     return {"width": image.width, "height": image.height, "side": side, "detail": share, "real_side": round(real),
-            "hashes": picture_hashes(image)}  # fmt: skip
+            "hashes": picture_rules.picture_hashes(image)}  # fmt: skip
 
 
 async def _text(item: BuildItem, context: StepContext) -> dict[str, Any]:
@@ -176,35 +160,29 @@ async def _text(item: BuildItem, context: StepContext) -> dict[str, Any]:
     if not context.settings.faint:
         return {"lines": lines, "faint_lines": []}
     data = await context.picture(item.body["image"])
-    light = await asyncio.to_thread(lambda: encode_png(light_tones(decode(data))))
+    light = await asyncio.to_thread(lambda: encode_png(picture_rules.light_tones(decode(data))))
     faint: list[TextLine] = (await OcrProbe().measure(light, context.calls)).lines
     return {"lines": lines, "faint_lines": [line.text for line in faint]}
 
 
 async def _unread(item: BuildItem, context: StepContext) -> dict[str, Any]:
     sha256 = item.body["image"]
-    return {"unread": unread_lines(await context.text_regions(sha256), await context.read_text(sha256))}
-
-
-async def _layout(item: BuildItem, context: StepContext) -> dict[str, Any]:
-    lines = await context.read_text(item.body["image"])
-    kept = [line for line in lines if line.confidence >= context.settings.confidence]
-    return {"layout_lines": layout_lines(kept, item.body["width"], item.body["height"])}
+    return {"unread": picture_rules.unread_lines(await context.text_regions(sha256), await context.read_text(sha256))}
 
 
 async def _labels(item: BuildItem, context: StepContext) -> dict[str, Any]:
-    return {"labels": text_labels(item.body["lines"])}
+    return {"labels": picture_rules.text_labels(item.body["lines"])}
 
 
 async def _edges(item: BuildItem, context: StepContext) -> dict[str, Any]:
     data = await context.picture(item.body["image"])
-    crossings = await asyncio.to_thread(lambda: cut_edges(decode(data)))
+    crossings = await asyncio.to_thread(lambda: picture_rules.cut_edges(decode(data)))
     edge = ("top", "bottom", "left", "right")[crossings.index(max(crossings))]
     return {"cut_strokes": max(crossings), "cut_edge": f"{max(crossings)} strokes run over the {edge} edge"}
 
 
 async def _watermark(item: BuildItem, context: StepContext) -> dict[str, Any]:
-    return {"watermark": find_watermark(item.body["lines"], item.body["faint_lines"]) or ""}
+    return {"watermark": picture_rules.find_watermark(item.body["lines"], item.body["faint_lines"]) or ""}
 
 
 async def _language(item: BuildItem, context: StepContext) -> dict[str, Any]:
@@ -231,7 +209,6 @@ def aspect(width: int, height: int, square: float = 1.15) -> str:
 MEASURES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Measure]] = {
     "size": (("image",), ("width", "height", "side", "detail", "real_side", "hashes"), _size),
     "text": (("image",), ("lines", "faint_lines"), _text),
-    "layout": (("image", "width", "height"), ("layout_lines",), _layout),
     "labels": (("lines",), ("labels",), _labels),
     "edges": (("image",), ("cut_strokes", "cut_edge"), _edges),
     "watermark": (("lines", "faint_lines"), ("watermark",), _watermark),
@@ -242,25 +219,18 @@ MEASURES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Measure]] = {
 """Name of a measure -> the fields that it reads, those that it sets, and its function."""
 
 
-def _bind_measure(step: BuildStep, how: MeasureSettings, code: Code) -> BuildStep:
-    reads, writes = set[str](), list[str]()
-    for name in how.measures:
-        sources, measured, _ = MEASURES[name]
-        reads |= {how.of} if name == "language" and how.of else set(sources) - set(writes)
-        writes += measured
-    fields = reads | (_rule_fields(how.rules) - set(writes))
-    return replace(step, reads=tuple(sorted(fields)), writes=tuple(writes), each=_measure, bind=None)
-
-
-class DuplicatesSettings(StrictModel):
+class DuplicatesSettings(GenericSettings):
     """The definition of near duplicates.
 
     Attributes:
         bits: The most bits, of 256, in which the perceptual hashes may differ. Our choice: the paper names no number.
     """
 
-    sort: str = "image"
     bits: int = Field(default=40, ge=0, le=63)
+
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with the fields that it reads."""
+        return replace(step, reads=("hashes", "width", "height", "detail", "source_text"))
 
 
 def _merit(item: BuildItem) -> tuple[bool, float, str]:
@@ -271,7 +241,7 @@ def _merit(item: BuildItem) -> tuple[bool, float, str]:
 
 async def _duplicates(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
     ranked = [(item.id, item.body["hashes"]) for item in sorted(items, key=_merit)]
-    near = await asyncio.to_thread(near_duplicates, ranked, context.settings.bits)
+    near = await asyncio.to_thread(picture_rules.near_duplicates, ranked, context.settings.bits)
     return {
         item.id: Dropped("near-duplicate", f"of {near[item.id][0]}, {near[item.id][1]} bits apart")
         if item.id in near
@@ -280,42 +250,7 @@ async def _duplicates(items: Sequence[BuildItem], context: StepContext) -> Mappi
     }
 
 
-class RecurringSettings(StrictModel):
-    """The definition of entries that recur in many items. All numbers are our choice.
-
-    Attributes:
-        field: The field with a list; `part` is the part of an entry that is compared.
-        items: The fewest items that an entry recurs in, and `share` their smallest share of all items.
-        least: The share of its entries from which an item is warned of.
-    """
-
-    sort: str = "image"
-    field: str
-    part: str = ""
-    items: int = Field(default=3, ge=2)
-    share: float = Field(default=0.02, gt=0, le=1)
-    least: float = Field(default=0.3, gt=0, le=1)
-
-
-async def _recurring(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
-    how: RecurringSettings = context.settings
-    texts = {item.id: {plain(str(value_at(e, how.part) if how.part else e)) for e in item.body[how.field]}
-             for item in items}  # fmt: skip
-    counts = Counter(text for own in texts.values() for text in own)
-    often = {text for text, count in counts.items() if count >= max(how.items, how.share * len(items))}
-    left: dict[str, StepOutcome] = {}
-    for item in items:
-        same = texts[item.id] & often
-        words = f"{len(same)} of {len(texts[item.id])} entries recur in other items, such as {min(same, default='')!r}"
-        left[item.id] = add_warnings(item, [words] if same and len(same) >= how.least * len(texts[item.id]) else [])
-    return left
-
-
-def _bind_recurring(step: BuildStep, how: RecurringSettings, code: Code) -> BuildStep:
-    return replace(step, reads=(WARNINGS, how.field), together=_recurring, bind=None)
-
-
-class PaintSettings(StrictModel):
+class PaintSettings(GenericSettings):
     """The settings of painting.
 
     Attributes:
@@ -325,11 +260,16 @@ class PaintSettings(StrictModel):
         licence: The licence of the painter's pictures, by the service's terms.
     """
 
-    sort: str = "image"
     role: str = "painter"
     prompt: str = "prompt"
     seed: int = 42
     licence: str = "unknown"
+
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with its painter and the field of the prompt."""
+        step = replace(step, roles=(self.role,), painters=(self.role,), optional=(self.role,), use=(Use(self.role),))
+        writes = ("image", "origin", "licence", "source", "source_text")
+        return replace(step, reads=(self.prompt, "image"), writes=writes)
 
 
 async def _paint(item: BuildItem, context: StepContext) -> BuildItem:
@@ -343,14 +283,7 @@ async def _paint(item: BuildItem, context: StepContext) -> BuildItem:
     return item.having(image=sha256, origin="synthetic", licence=how.licence, source=source, source_text="")
 
 
-def _bind_paint(step: BuildStep, how: PaintSettings, code: Code) -> BuildStep:
-    return replace(
-        step, roles=(how.role,), painters=(how.role,), optional=(how.role,), reads=(how.prompt, "image"),
-        writes=("image", "origin", "licence", "source", "source_text"), each=_paint, use=(Use(how.role),), bind=None,
-    )  # fmt: skip
-
-
-class SampleSettings(StrictModel):
+class SampleSettings(GenericSettings):
     """The settings of a sample.
 
     Attributes:
@@ -360,13 +293,16 @@ class SampleSettings(StrictModel):
         mark: A field that says whether an item is in the sample; without it, other items are dropped.
     """
 
-    sort: str = "image"
     count: int = Field(default=0, ge=0)
     share: float = Field(default=1, gt=0, le=1)
     by: str = ""
     levels: int = Field(default=0, ge=0)
     mark: str = ""
     seed: int = 0
+
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with the field that it is spread over, and the one that it sets."""
+        return replace(step, reads=(self.by,) if self.by else (), writes=(self.mark,) if self.mark else ())
 
 
 async def _sample(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
@@ -397,13 +333,7 @@ def _evenly(items: Sequence[BuildItem], count: int, how: SampleSettings) -> set[
     return {id for _, _, id in sorted(turns)[:count]}
 
 
-def _bind_sample(step: BuildStep, how: SampleSettings, code: Code) -> BuildStep:
-    return replace(
-        step, reads=(how.by,) if how.by else (), writes=(how.mark,) if how.mark else (), together=_sample, bind=None
-    )
-
-
-class SplitSettings(StrictModel):
+class SplitSettings(GenericSettings):
     """The settings of the split into exam and training.
 
     Attributes:
@@ -415,13 +345,16 @@ class SplitSettings(StrictModel):
         seed: The seed of the split.
     """
 
-    sort: str = "image"
     test: float = Field(default=0.22, ge=0, le=1)
     by: str = "level"
     train_origins: tuple[str, ...] = ("synthetic",)
     exam: str = ""
     data: Path | None = None
     seed: int = 0
+
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with the fields that it reads."""
+        return replace(step, reads=("concept", "topic", "prompt", "origin", *filter(None, [self.by])), writes=(PART,))
 
 
 async def split(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
@@ -476,7 +409,7 @@ def _parts(items: Sequence[BuildItem], how: SplitSettings) -> dict[str, str]:
     return parts
 
 
-class JoinSettings(StrictModel):
+class JoinSettings(GenericSettings):
     """The fields that items take from items of another sort.
 
     Attributes:
@@ -485,10 +418,14 @@ class JoinSettings(StrictModel):
         fields: The fields to take.
     """
 
-    sort: str = "image"
     of: str
     match: tuple[str, str]
     fields: tuple[str, ...] = Field(min_length=1)
+
+    def declare(self, step: BuildStep, code: Code) -> BuildStep:
+        """Return the step with the fields that it compares and takes."""
+        own, other = (path.partition(".")[0] for path in self.match)
+        return replace(step, reads=(own,), writes=self.fields, beside=self.of, beside_reads=(other, *self.fields))
 
 
 async def _join(item: BuildItem, context: StepContext) -> BuildItem:
@@ -500,31 +437,18 @@ async def _join(item: BuildItem, context: StepContext) -> BuildItem:
     return item.having(**{name: other.body.get(name, "") for name in how.fields})
 
 
-def _bind_join(step: BuildStep, how: JoinSettings, code: Code) -> BuildStep:
-    return replace(
-        step, reads=(how.match[0].partition(".")[0],), writes=how.fields, beside=how.of, each=_join, bind=None,
-        beside_reads=(how.match[1].partition(".")[0], *how.fields),
-    )  # fmt: skip
-
-
-def _bind_split(step: BuildStep, how: SplitSettings, code: Code) -> BuildStep:
-    fields = (*(step.reads or ()), *([how.by] if how.by else ()))
-    return replace(step, reads=fields, bind=None)
-
-
-FILTER = BuildStep("filter", "keeps items that pass rules", FilterSettings, bind=_bind_filter)
-MEASURE = BuildStep("measure", "measures each picture and applies rules", MeasureSettings, bind=_bind_measure)
-DUPLICATES = BuildStep(
-    "duplicates", "drops pictures that look like another one", DuplicatesSettings,
-    reads=("hashes", "width", "height", "detail", "source_text"), together=_duplicates,
-)  # fmt: skip
-RECURRING = BuildStep(
-    "recurring", "warns of items whose entries recur in many others", RecurringSettings, bind=_bind_recurring
-)
-PAINT = BuildStep("paint", "has a picture drawn for every prompt that has none", PaintSettings, bind=_bind_paint)
-SAMPLE = BuildStep("sample", "draws a sample, or marks it", SampleSettings, bind=_bind_sample)
-SPLIT = BuildStep(
-    "split", "parts exam and training by topic and concept", SplitSettings,
-    reads=("concept", "topic", "prompt", "origin"), writes=(PART,), together=split, bind=_bind_split,
-)  # fmt: skip
-JOIN = BuildStep("join", "takes fields from items of another sort", JoinSettings, bind=_bind_join)
+STEPS: Mapping[str, BuildStep] = {
+    step.name: step
+    for step in (
+        BuildStep("filter", "keeps items that pass rules", FilterSettings, each=_filter),
+        BuildStep("measure", "measures each picture and applies rules", MeasureSettings, each=_measure),
+        BuildStep("duplicates", "drops pictures that look like another one", DuplicatesSettings, together=_duplicates),
+        BuildStep("paint", "has a picture drawn for every prompt that has none", PaintSettings, each=_paint),
+        BuildStep("sample", "draws a sample, or marks it", SampleSettings, together=_sample),
+        BuildStep(
+            "split", "parts exam and training by topic and concept", SplitSettings, writes=(PART,), together=split
+        ),
+        BuildStep("join", "takes fields from items of another sort", JoinSettings, each=_join),
+    )
+}
+"""The steps that ask no model and need no people, by name."""

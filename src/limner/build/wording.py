@@ -16,8 +16,8 @@ LATIN = ("LATIN", "GREEK", "MICRO", "OHM", "ANGSTROM", "DEGREE", "FEMININE", "MA
 """The beginnings of the Unicode names of letters in English exams, including Greek ones in formulas."""
 MIN_LETTERS = 3
 """The fewest letters of another script; OCR reads single signs as such letters."""
-MIN_WORDS = 3
-"""The fewest words needed to recognise a language."""
+MIN_WORDS, SHARE = 4, 0.12
+"""The fewest small words needed to recognise a language, and their share of all words: names of places have some."""
 
 
 def _small_words() -> dict[str, frozenset[str]]:
@@ -57,7 +57,7 @@ def why_not_english(lines: Iterable[str], letters: float = 0.1) -> str | None:
         if language == "English":
             continue
         matches = [word for word in words if word in small]
-        if len(matches) >= MIN_WORDS and len(set(matches)) >= 2 and len(matches) > 2 * english:
+        if len(matches) >= max(MIN_WORDS, SHARE * len(words), 2 * english + 1) and len(set(matches)) >= 2:
             some = sorted(set(matches))
             return f"{language} words: {', '.join(some[:5])}" + (" …" if len(some) > 5 else "")
     return None

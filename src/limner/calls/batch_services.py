@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import IO, Any, Protocol
+from typing import IO, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from ..core.errors import UsageError
 from ..core.redaction import join_path
 from ..core.settings import BatchFacts, Provider
-from . import Fault, Kind
+from . import Fault
 from .downloads import MOST_BYTES, fetched_lines, upload_in_pieces
-from .http import IMAGE_REPLY_BYTES, TEXT_REPLY_BYTES, Form, error_message, exchange, kind_of
+from .http import IMAGE_REPLY_BYTES, TEXT_REPLY_BYTES, Form, error_message, exchange
 from .journal import BatchLane, BatchReply
 
 REFUSED = frozenset({"auth", "credits", "setup", "refusal", "bad_request", "rate_limit"})
@@ -51,27 +52,31 @@ class RemoteBatch:
         return self.status != "running"
 
 
-class BatchService(Protocol):
+class BatchService(ABC):
     """One service's batches."""
 
-    facts: BatchFacts
+    def __init__(self, provider: Provider) -> None:
+        assert provider.batch is not None
+        self.facts: BatchFacts = provider.batch
+        self._provider = provider
 
+    @abstractmethod
     def line(self, key: str, lane: BatchLane, body: dict[str, Any]) -> bytes:
         """Return a call as a line of the file that is submitted."""
-        ...
 
+    @abstractmethod
     async def upload(self, tag: str, lines: IO[bytes], size: int) -> str | None:
         """Upload the lines, which is free; return the service's name of the file, None where lines are sent inline."""
-        ...
 
+    @abstractmethod
     async def create(self, tag: str, lane: BatchLane, file: str | None, lines: IO[bytes] | None) -> str:
         """Submit the batch and return the service's name for it.
 
         Raises:
             Fault: A kind of `REFUSED` if it was not accepted; after any other kind it may have been.
         """
-        ...
 
+    @abstractmethod
     async def find(self, tag: str, since: float, calls: int) -> str | None:
         """Return the service's name of the batch with this tag and number of calls, submitted after `since`.
 
@@ -80,23 +85,48 @@ class BatchService(Protocol):
         Raises:
             Fault: This cannot be known now.
         """
-        ...
 
+    @abstractmethod
     async def forget(self, file: str) -> None:
         """Delete an uploaded file, so that no batch can be made from it."""
-        ...
 
+    @abstractmethod
     async def look(self, remote: str) -> RemoteBatch:
         """Return the state of a batch."""
-        ...
 
+    @abstractmethod
     def replies(self, batch: RemoteBatch, most: int) -> AsyncIterator[BatchReply]:
         """Yield the results that are available, in any order, from files of at most `most` bytes."""
-        ...
 
+    @abstractmethod
     async def cancel(self, remote: str) -> None:
         """Ask the service to stop."""
-        ...
+
+    @abstractmethod
+    def _headers(self) -> dict[str, str]:
+        """Return the headers of a request."""
+
+    def _address(self, path: str) -> str:
+        """Return the address of a path of the service."""
+        return self._provider.address(path)
+
+    async def _ask(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
+        how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": TEXT_REPLY_BYTES} | sent
+        return await exchange(method, self._address(path), headers=self._headers(), **how)
+
+    async def _pages(self, path: str, cursor: str, next_page: Callable[[dict[str, Any]], Any]) -> AsyncIterator[Any]:
+        """Yield the pages of a list, each found by what `next_page` returns for the page before it, if anything.
+
+        Raises:
+            Fault: The list does not end.
+        """
+        after = ""
+        for _ in range(PAGES):
+            page = await self._ask("GET", path + (f"&{cursor}={quote(after)}" if after else ""))
+            yield page
+            if not (after := str(next_page(page) or "")):
+                return
+        raise Fault("server", f"the service lists more than {PAGE * PAGES:,} batches")
 
 
 def open_batches(name: str, provider: Provider) -> BatchService:
@@ -111,11 +141,6 @@ def open_batches(name: str, provider: Provider) -> BatchService:
     if provider.batch.shape == "anthropic":
         return AnthropicBatches(provider)
     return OpenAIBatches(provider) if provider.batch.shape == "openai" else GeminiBatches(provider)
-
-
-def endless_list() -> Fault:
-    """Return the fault of a service whose list of batches does not end."""
-    return Fault("server", f"the service lists more than {PAGE * PAGES:,} batches")
 
 
 TEXT_BYTES, DRAWING_BYTES = 2**20, 32 * 2**20
@@ -141,13 +166,8 @@ UNANSWERED = {"batch_expired": 408, "batch_cancelled": 499, "request_timeout": 4
 """HTTP statuses for unanswered calls, by the service's error code."""
 
 
-class OpenAIBatches:
+class OpenAIBatches(BatchService):
     """The batches of a service that speaks like OpenAI."""
-
-    def __init__(self, provider: Provider) -> None:
-        assert provider.batch is not None
-        self.facts: BatchFacts = provider.batch
-        self._provider = provider
 
     def line(self, key: str, lane: BatchLane, body: dict[str, Any]) -> bytes:
         """See `limner.calls.batch_services.BatchService`."""
@@ -167,19 +187,11 @@ class OpenAIBatches:
 
     async def find(self, tag: str, since: float, calls: int) -> str | None:
         """See `limner.calls.batch_services.BatchService`."""
-        after = ""
-        for _ in range(PAGES):
-            page = await self._ask("GET", f"/batches?limit={PAGE}" + (f"&after={quote(after)}" if after else ""))
-            rows = page.get("data") or []
-            for row in rows:
+        async for page in self._pages(f"/batches?limit={PAGE}", "after", _last_id(since)):
+            for row in page.get("data") or []:
                 if (row.get("metadata") or {}).get(TAG) == tag:
                     return str(row["id"])
-            # The newest come first.
-            past = rows and float(rows[-1].get("created_at") or 0) < since - CLOCKS_APART_S
-            if not rows or past or not page.get("has_more"):
-                return None
-            after = str(rows[-1]["id"])
-        raise endless_list()
+        return None
 
     async def forget(self, file: str) -> None:
         """See `limner.calls.batch_services.BatchService`."""
@@ -202,7 +214,7 @@ class OpenAIBatches:
             if not (file := batch.reported.get(name)):
                 continue
             url = self._provider.address(f"/files/{quote(str(file), safe='')}/content")
-            async for line in fetched_lines(url, self._headers(), self._kind, most):
+            async for line in fetched_lines(url, self._headers(), most):
                 if (reply := _openai_reply(line)) is not None:
                     yield reply
 
@@ -213,12 +225,25 @@ class OpenAIBatches:
     def _headers(self) -> dict[str, str]:
         return self._provider.key_headers(otherwise="none")
 
-    def _kind(self, status: int, body: Any) -> Kind:
-        return kind_of(status, body)
 
-    async def _ask(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
-        how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": TEXT_REPLY_BYTES, "kinds": self._kind}
-        return await exchange(method, self._provider.address(path), headers=self._headers(), **how, **sent)
+def _last_id(since: float) -> Callable[[dict[str, Any]], str | None]:
+    """Return the function that gives the last id of a page, after which the next begins; None if that is too old."""
+
+    def last_id(page: dict[str, Any]) -> str | None:
+        # The newest come first.
+        rows = page.get("data") or []
+        past = rows and _instant(rows[-1].get("created_at")) < since - CLOCKS_APART_S
+        return None if not rows or past or not page.get("has_more") else str(rows[-1]["id"])
+
+    return last_id
+
+
+def _instant(at: Any) -> float:
+    """Return the seconds of a number, or of a date and time; 0 if it is neither."""
+    try:
+        return float(at) if isinstance(at, int | float) else datetime.fromisoformat(str(at)).timestamp()
+    except ValueError:
+        return 0.0
 
 
 def _openai_reply(line: dict[str, Any]) -> BatchReply | None:
@@ -250,14 +275,8 @@ WHOLE_REPLY = 20 * IMAGE_REPLY_BYTES
 """Bytes of the one reply that holds all results of an inline batch, images included."""
 
 
-class GeminiBatches:
+class GeminiBatches(BatchService):
     """The batches of a service that speaks like Google's."""
-
-    def __init__(self, provider: Provider) -> None:
-        assert provider.batch is not None
-        self.facts: BatchFacts = provider.batch
-        self._provider = provider
-        self._url = provider.image_url or provider.base_url
 
     def line(self, key: str, lane: BatchLane, body: dict[str, Any]) -> bytes:
         """See `limner.calls.batch_services.BatchService`."""
@@ -286,15 +305,12 @@ class GeminiBatches:
 
     async def find(self, tag: str, since: float, calls: int) -> str | None:
         """See `limner.calls.batch_services.BatchService`."""
-        token = ""
-        for _ in range(PAGES):
-            page = await self._ask("GET", f"/batches?pageSize={PAGE}" + (f"&pageToken={quote(token)}" if token else ""))
+        pages = self._pages(f"/batches?pageSize={PAGE}", "pageToken", lambda page: page.get("nextPageToken"))
+        async for page in pages:
             for row in page.get("operations") or []:
                 if (row.get("metadata") or {}).get("displayName") == PREFIX + tag:
                     return str(row["name"])
-            if not (token := str(page.get("nextPageToken") or "")):
-                return None
-        raise endless_list()
+        return None
 
     async def forget(self, file: str) -> None:
         """See `limner.calls.batch_services.BatchService`."""
@@ -322,7 +338,7 @@ class GeminiBatches:
                 yield reply
         if file := output.get("responsesFile"):
             url = join_path(self._beside("/download", f"/{quote(str(file))}:download"), "?alt=media")
-            async for row in fetched_lines(url, self._headers(), most=most):
+            async for row in fetched_lines(url, self._headers(), most):
                 if (reply := _gemini_reply(row.get("key"), row)) is not None:
                     yield reply
 
@@ -332,15 +348,14 @@ class GeminiBatches:
 
     def _beside(self, before: str, path: str) -> str:
         """Return an address with a prefix before the version in its path, as file endpoints have."""
-        parts = urlsplit(join_path(self._url, path))
+        parts = urlsplit(self._address(path))
         return urlunsplit(parts._replace(path=before + parts.path))
 
     def _headers(self) -> dict[str, str]:
         return self._provider.key_headers("x-goog-api-key: {key}")
 
-    async def _ask(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
-        how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": TEXT_REPLY_BYTES} | sent
-        return await exchange(method, join_path(self._url, path), headers=self._headers(), **how)
+    def _address(self, path: str) -> str:
+        return join_path(self._provider.image_url or self._provider.base_url, path)
 
 
 def _gemini_reply(key: Any, row: dict[str, Any]) -> BatchReply | None:
@@ -372,7 +387,7 @@ def anthropic_headers(provider: Provider) -> dict[str, str]:
     return provider.key_headers("x-api-key: {key}") | {"anthropic-version": ANTHROPIC_VERSION}
 
 
-class AnthropicBatches:
+class AnthropicBatches(BatchService):
     """The batches of a service that speaks like Anthropic's.
 
     They have no name or metadata, so the tag is part of each call's id. A batch shows these only when it has ended.
@@ -381,9 +396,7 @@ class AnthropicBatches:
     """
 
     def __init__(self, provider: Provider) -> None:
-        assert provider.batch is not None
-        self.facts: BatchFacts = provider.batch
-        self._provider = provider
+        super().__init__(provider)
         self._others: set[str] = set()
 
     def line(self, key: str, lane: BatchLane, body: dict[str, Any]) -> bytes:
@@ -404,11 +417,9 @@ class AnthropicBatches:
 
     async def find(self, tag: str, since: float, calls: int) -> str | None:
         """See `limner.calls.batch_services.BatchService`."""
-        after, running = "", ""
-        for _ in range(PAGES):
-            page = await self._ask("GET", f"?limit={PAGE}" + (f"&after_id={quote(after)}" if after else ""))
-            rows = page.get("data") or []
-            for row in rows:
+        running = ""
+        async for page in self._pages(f"?limit={PAGE}", "after_id", _last_id(since)):
+            for row in page.get("data") or []:
                 id = str(row["id"])
                 if id in self._others or _count(row) != calls:
                     continue
@@ -416,12 +427,6 @@ class AnthropicBatches:
                     running = id
                 elif await self._has(id, tag):
                     return id
-            past = rows and _instant(rows[-1].get("created_at")) < since - CLOCKS_APART_S
-            if not rows or past or not page.get("has_more"):
-                break
-            after = str(rows[-1]["id"])
-        else:
-            raise endless_list()
         if running:
             raise Fault("server", f"whether {running} is this batch shows only when it has ended")
         return None
@@ -459,13 +464,13 @@ class AnthropicBatches:
         return False
 
     def _results(self, remote: str, most: int = MOST_BYTES) -> AsyncIterator[dict[str, Any]]:
-        url = self._provider.address(f"/messages/batches/{quote(remote, safe='')}/results")
-        return fetched_lines(url, anthropic_headers(self._provider), most=most)
+        return fetched_lines(self._address(f"/{quote(remote, safe='')}/results"), self._headers(), most=most)
 
-    async def _ask(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
-        how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": TEXT_REPLY_BYTES, **sent}
-        url = self._provider.address(f"/messages/batches{path}")
-        return await exchange(method, url, headers=anthropic_headers(self._provider), **how)
+    def _headers(self) -> dict[str, str]:
+        return anthropic_headers(self._provider)
+
+    def _address(self, path: str) -> str:
+        return self._provider.address(f"/messages/batches{path}")
 
 
 def _short(digits: str) -> str:
@@ -481,14 +486,6 @@ def _prefix(tag: str) -> str:
 def _count(row: dict[str, Any]) -> int:
     """Return the number of calls in a listed batch."""
     return sum(count for count in (row.get("request_counts") or {}).values() if isinstance(count, int))
-
-
-def _instant(text: Any) -> float:
-    """Return the seconds of a date and time; 0 if it is none."""
-    try:
-        return datetime.fromisoformat(str(text)).timestamp()
-    except ValueError:
-        return 0.0
 
 
 def _anthropic_reply(row: dict[str, Any]) -> BatchReply | None:

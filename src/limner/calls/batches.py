@@ -16,14 +16,24 @@ import sqlalchemy as sa
 
 from ..core.errors import UsageError
 from ..core.faults import Fault
-from ..core.redaction import without_secrets
 from ..core.settings import Provider
 from ..store import Store
 from ..store.schema import attempts, batches, calls, reservations
 from ..store.schema import calls as table
 from .budget import Reservation
-from .claims import LOOK, Busy, Claim, Claimed, Settled, Short, Submitted, claim, known_claim
-from .journal import MAX_DETAIL, Attempt, BatchLane, BatchRow, Calls, Outcome, Perform, Result, WaitsForBatch
+from .claims import LOOK, Busy, Claim, Claimed, Settled, Short, Submitted, claim, entry, known_claim
+from .journal import (
+    MAX_DETAIL,
+    Attempt,
+    BatchLane,
+    BatchRow,
+    Calls,
+    Outcome,
+    PlannedCall,
+    Result,
+    WaitsForBatch,
+    attempt_row,
+)
 from .keys import Owner, Request, current, purpose
 from .usage import current_account
 
@@ -89,8 +99,8 @@ class RowEnd:
 def begin(store: Store, batch: str, lane: BatchLane, owner: Owner) -> None:
     """Record a batch whose calls are being collected."""
     at = store.now()
-    who = {"host": owner.host, "pid": owner.pid, "process_start": owner.start, "lease_until": at + LEASE_S}
-    row = {"id": batch, **asdict(lane), "status": UNSENT, "calls": 0, "created": at, "updated": at, **who}
+    row = {"id": batch, **asdict(lane), "status": UNSENT, "calls": 0, "created": at, "updated": at, **owner.columns}
+    row["lease_until"] = at + LEASE_S
     store.write(lambda connection: store.insert_new(connection, batches, row))
 
 
@@ -155,24 +165,16 @@ def settle(store: Store, batch: str, ended: Iterable[RowEnd], purse: str | None,
         if row is None:
             return False
         n = row.tries + 1
-        changes: dict[str, Any] = {"status": end.status, "tries": n, "updated": at}
-        changes |= {"host": owner.host, "pid": owner.pid, "process_start": owner.start, "progress": None}
-        outcome: dict[str, Any] = {"fault": None, "detail": None}
+        tried = attempt_row(end.key, n, row.updated, max(0.0, at - row.updated), end.fault)
+        tried |= {"cost": end.cost, "doubt": end.doubt}
+        changes = {"status": end.status, "tries": n, "updated": at, "progress": None, **owner.columns}
+        changes |= {"fault": tried["fault"], "detail": tried["detail"]}
         if end.fault is None:
-            changes |= {"accepted": n, **outcome}
-            outcome["result"] = end.payload
-        else:
-            outcome = {"fault": end.fault.kind, "detail": end.fault.detail[:MAX_DETAIL]}
-            changes |= outcome
-            outcome["result"] = without_secrets(end.fault.result)
+            changes["accepted"], tried["result"] = n, end.payload
         connection.execute(calls.update().where(calls.c.key == end.key).values(**changes))
-        tried = {"call": end.key, "n": n, "started": row.updated, "seconds": max(0.0, at - row.updated)}
-        store.insert_new(connection, attempts, tried | outcome | {"cost": end.cost, "doubt": end.doubt})
+        store.insert_new(connection, attempts, tried)
         if aside is None and purse is not None and end.cost:
-            who = {"host": owner.host, "pid": owner.pid, "process_start": owner.start, "created": at}
-            Reservation(purse, 0.0).charge(
-                connection, store, {"call": end.key, "n": n, "token": batch, **who}, end.cost
-            )
+            Reservation(purse, 0.0).charge(connection, store, entry(end.key, n, batch, owner, at), end.cost)
         return True
 
     ends = list(ended)
@@ -207,7 +209,7 @@ def read_batches(store: Store, ids: Iterable[str] | None = None, *, only_open: b
         rows = connection.execute(query).all()
     at, states = store.now(), list[BatchState]()
     for row in rows:
-        owner = Owner(row.host, row.pid, row.process_start)
+        owner = Owner.of(row)
         orphaned = owner.is_dead_here() or (row.lease_until or 0.0) < at
         values = {name: getattr(row, name) for name in BatchState.__dataclass_fields__ if name in row._fields}
         states.append(BatchState(**values, waiting=waiting.get(row.id, 0), orphaned=orphaned))
@@ -265,17 +267,10 @@ class BatchCalls(Calls):
         self._failed: dict[str, int] = {}
         self._unchecked: list[tuple[BatchRow, RowEnd]] = []
 
-    async def _do(
-        self,
-        request: Request,
-        perform: Perform,
-        bound: float | None,
-        tokens: int,
-        row: BatchRow | None = None,
-        provider: Provider | None = None,
-    ) -> Outcome:
+    async def _do(self, planned: PlannedCall) -> Outcome:
+        request, row = planned.request, planned.row
         if row is None:
-            return await super()._do(request, perform, bound, tokens, None, provider)
+            return await super()._do(planned)
         self.providers[row.lane.service] = row.provider
         claim = await asyncio.to_thread(self._look, request)
         if isinstance(claim, Settled):
@@ -294,8 +289,7 @@ class BatchCalls(Calls):
             row = connection.execute(LOOK, {"key_": request.key}).one_or_none()
             if row is None:
                 return None
-            how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
-            return known_claim(connection, row, None, self.store.now(), **how)
+            return known_claim(connection, row, None, self.store.now(), self._retries)
 
     def _adopt(self, key: str, row: BatchRow, batch: str) -> None:
         """Wait for a call that was already submitted, by this process or an earlier one."""
@@ -315,23 +309,17 @@ class BatchCalls(Calls):
             account.count(paid.cost, paid.doubt is not None)
         return super()._stored_outcome(request, settled)
 
-    def _room_for(self, call: QueuedCall) -> bool:
-        """Return whether the command's own budget has room for a call now."""
-        return self.budget.fits(call.row.bound)
-
     async def take(self, call: QueuedCall, batch: str, kept: dict[str, Any]) -> Claim:
         """Claim a call for the batch and reserve its bound; return `Short` if the budget has no room for it."""
-        if not self._room_for(call):
+        if not self.budget.fits(call.row.bound):
             return Short()
         bound, purse = call.row.bound, self.budget.purse
         reservation = Reservation(purse, bound) if purse is not None and bound else None
         set_aside = await self.budget.reserve(bound, call.request.target)
-        how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
         with purpose(*call.purpose):
             at = self.store.now()
-            claiming = claim(
-                self.store, call.request, self.owner, batch, at, reservation=reservation, batch=batch, **how
-            )
+            how: dict[str, Any] = {"reservation": reservation, "batch": batch}
+            claiming = claim(self.store, call.request, self.owner, batch, at, self._retries, **how)
 
         def operation(connection: sa.Connection) -> Claim:
             claimed = claiming(connection)
@@ -357,7 +345,7 @@ class BatchCalls(Calls):
 
         try:
             with purpose(*call.purpose):
-                await super()._do(call.request, perform, 0.0, 0, None)
+                await super()._do(PlannedCall(call.request, perform))
         except Fault:
             pass
 

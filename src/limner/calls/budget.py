@@ -345,7 +345,7 @@ def _flying(connection: sa.Connection, purse: str, at: float) -> Iterable[tuple[
     query = sa.select(reservations, calls.c.lease_until, calls.c.status).select_from(joined)
     dead = dict[Owner, bool]()
     for row in connection.execute(query.where(reservations.c.purse == purse, reservations.c.counted.is_(None))):
-        owner = Owner(row.host, row.pid, row.process_start)
+        owner = Owner.of(row)
         if owner not in dead:
             dead[owner] = owner.is_dead_here()
         # A call in a batch is settled by the process that fetches its result, even if this one is dead.

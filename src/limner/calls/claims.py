@@ -60,16 +60,29 @@ LOOK = sa.select(calls).where(calls.c.key == sa.bindparam("key_"))
 SELECT = LOOK.with_for_update()
 
 
+@dataclass(frozen=True)
+class Retries:
+    """Which failed calls are made again.
+
+    Attributes:
+        failed: Whether permanent faults are retried.
+        since: Faults settled before this time belong to an earlier run.
+        tried: Keys of calls that failed in this run.
+    """
+
+    failed: bool
+    since: float
+    tried: Collection[str] = ()
+
+
 def claim(
     store: Store,
     request: Request,
     owner: Owner,
     token: str,
     at: float,
+    retries: Retries,
     *,
-    retry_failed: bool,
-    since: float,
-    tried: Collection[str] = (),
     reservation: Reservation | None = None,
     batch: str | None = None,
 ) -> Callable[[sa.Connection], Claim]:
@@ -81,9 +94,7 @@ def claim(
         owner: The process that wants to make it.
         token: Identifies this claim.
         at: The time.
-        retry_failed: Whether permanent faults are retried.
-        since: Faults settled before this time belong to an earlier run.
-        tried: Keys of calls that failed in this run.
+        retries: Which failed calls are made again.
         reservation: The bound reserved for the first attempt, in the same transaction.
         batch: The batch it is submitted with; the call then belongs to the batch, and no process takes it over.
     """
@@ -91,14 +102,12 @@ def claim(
     exam, painter = current()
 
     def known(connection: sa.Connection, row: Any) -> Claim | None:
-        return known_claim(connection, row, token, at, retry_failed=retry_failed, since=since, tried=tried, owner=owner)
+        return known_claim(connection, row, token, at, retries, owner)
 
     def take(connection: sa.Connection) -> tuple[Claim, bool]:
         """Return the claim, and whether it is made now."""
-        ours = {
-            "status": "claimed", "host": owner.host, "pid": owner.pid, "process_start": owner.start,
-            "token": token, "lease_until": at + LEASE_S, "tries": 0, "updated": at,
-        }  # fmt: skip
+        ours = {"status": "claimed", "token": token, "lease_until": at + LEASE_S, "tries": 0, "updated": at}
+        ours |= owner.columns
         if batch is not None:
             ours |= {"status": "submitted", "lease_until": None, "batch": batch}
         fresh = {
@@ -149,19 +158,16 @@ def known_claim(
     row: Any,
     token: str | None,
     at: float,
-    *,
-    retry_failed: bool,
-    since: float,
-    tried: Collection[str] = (),
+    retries: Retries,
     owner: Owner | None = None,
 ) -> Claim | None:
     """Return the state of a journalled call, or None if it is to be made; see `claim`."""
     if row.status == "done":
         return settled(connection, row)
     if row.status == "failed":
-        again = retry_failed or row.fault in RETRIED_NEXT_RUN
-        elsewhere = row.fault in MACHINE_SPECIFIC and owner is not None and _owner(row) != owner
-        if not again or row.key in tried or not (elsewhere or _is_earlier(row, since, at)):
+        again = retries.failed or row.fault in RETRIED_NEXT_RUN
+        elsewhere = row.fault in MACHINE_SPECIFIC and owner is not None and Owner.of(row) != owner
+        if not again or row.key in retries.tried or not (elsewhere or _is_earlier(row, retries.since, at)):
             return settled(connection, row)
     if row.status in ("claimed", "submitted") and row.token == token:
         # Committed before, but the connection was lost before the confirmation.
@@ -169,24 +175,19 @@ def known_claim(
     if row.status == "submitted":
         return Submitted(str(row.batch))
     alive = row.status == "claimed" and row.lease_until > at
-    return Busy() if alive and not _owner(row).is_dead_here() else None
+    return Busy() if alive and not Owner.of(row).is_dead_here() else None
 
 
 def _is_earlier(row: Any, since: float, at: float) -> bool:
     """Return whether an earlier run settled a fault, even if the clock was set back since."""
     if row.updated < since or row.updated > at + LEASE_S:
         return True
-    return _owner(row).is_dead_here()
-
-
-def _owner(row: Any) -> Owner:
-    return Owner(row.host, row.pid, row.process_start)
+    return Owner.of(row).is_dead_here()
 
 
 def entry(call: str, n: int, token: str, owner: Owner, at: float) -> dict[str, Any]:
     """Return the owner and attempt recorded beside a reservation."""
-    who = {"host": owner.host, "pid": owner.pid, "process_start": owner.start}
-    return {"call": call, "n": n, "token": token, "created": at, **who}
+    return {"call": call, "n": n, "token": token, "created": at, **owner.columns}
 
 
 def settled(connection: sa.Connection, row: Any) -> Settled:

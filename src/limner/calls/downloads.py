@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import IO, Any
 from urllib.parse import urlsplit
 
@@ -13,7 +13,7 @@ import httpx2
 from ..core.images import MAX_BYTES
 from ..core.json_text import parse_json
 from ..core.redaction import public_address, redact, resolve_link, without_secrets
-from . import TRANSIENT, Fault, Kind
+from . import TRANSIENT, Fault
 from .http import (
     CONNECT_S,
     IMAGE_REPLY_BYTES,
@@ -21,6 +21,7 @@ from .http import (
     BadPacking,
     TooLarge,
     client,
+    error_body,
     error_message,
     kind_of,
     read_bounded,
@@ -38,16 +39,14 @@ LINE_BYTES = IMAGE_REPLY_BYTES
 """Bytes that one line may have: a result with its image, as for a single call."""
 
 
-async def fetched_lines(
-    url: str, headers: Mapping[str, str], kinds: Callable[[int, Any], Kind] = kind_of, most: int = MOST_BYTES
-) -> AsyncIterator[dict[str, Any]]:
+async def fetched_lines(url: str, headers: Mapping[str, str], most: int = MOST_BYTES) -> AsyncIterator[dict[str, Any]]:
     """Yield the JSON objects in the lines of a remote file of at most `most` bytes.
 
     Raises:
         Fault: The file does not arrive complete, or a line is not JSON.
     """
     with tempfile.TemporaryFile() as file:
-        await fetch_file(url, headers, file, kinds, most=most)
+        await fetch_file(url, headers, file, most=most)
         file.seek(0)
         while line := file.readline(LINE_BYTES + 1):
             if len(line) > LINE_BYTES:
@@ -66,7 +65,6 @@ async def fetch_file(
     url: str,
     headers: Mapping[str, str],
     file: IO[bytes],
-    kinds: Callable[[int, Any], Kind] = kind_of,
     *,
     redirects: int = 0,
     stall_s: float = 600.0,
@@ -78,7 +76,6 @@ async def fetch_file(
         url: The address.
         headers: The headers; a redirect is followed without them.
         file: What has arrived before.
-        kinds: Returns the kind of fault for status and body.
         redirects: The most redirects that are followed.
         stall_s: Seconds without a byte after which the transfer counts as broken.
         most: The most bytes that the file may have.
@@ -88,7 +85,7 @@ async def fetch_file(
     """
     for n in range(1, TRIES + 1):
         try:
-            return await _fetch(url, headers, file, kinds, redirects, stall_s, most)
+            return await _fetch(url, headers, file, redirects, stall_s, most)
         except Fault as fault:
             if n == TRIES or fault.kind not in TRANSIENT:
                 raise
@@ -96,13 +93,7 @@ async def fetch_file(
 
 
 async def _fetch(
-    url: str,
-    headers: Mapping[str, str],
-    file: IO[bytes],
-    kinds: Callable[[int, Any], Kind],
-    redirects: int,
-    stall_s: float,
-    most: int,
+    url: str, headers: Mapping[str, str], file: IO[bytes], redirects: int, stall_s: float, most: int
 ) -> None:
     have = file.seek(0, 2)
     asked = dict(headers) | {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
@@ -118,9 +109,7 @@ async def _fetch(
             elif status in (200, 206):
                 await _append(reply, file, have if status == 206 else 0, most)
             else:
-                body = _body(await read_content(reply, TEXT_REPLY_BYTES))
-                wait = retry_after(reply.headers.get("retry-after"))
-                raise Fault(kinds(status, body), f"{status}: {error_message(body)}", retry_after=wait)
+                raise _refusal(reply, await read_content(reply, TEXT_REPLY_BYTES))
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"the file did not arrive ({type(error).__name__})") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
@@ -128,7 +117,13 @@ async def _fetch(
     if target is not None:
         if url.lower().startswith("https:") and not target.lower().startswith("https:"):
             raise Fault("setup", f"the download leads to {public_address(target)[:80]!r}, which is not encrypted")
-        await _fetch(target, {}, file, kinds, redirects - 1, stall_s, most)
+        await _fetch(target, {}, file, redirects - 1, stall_s, most)
+
+
+def _refusal(reply: httpx2.Response, content: bytes) -> Fault:
+    """Return the fault of an error reply."""
+    status, body, wait = reply.status_code, error_body(content), retry_after(reply.headers.get("retry-after"))
+    return Fault(kind_of(status, body), f"{status}: {error_message(body)}", retry_after=wait)
 
 
 async def _append(reply: httpx2.Response, file: IO[bytes], have: int, most: int) -> None:
@@ -143,13 +138,6 @@ async def _append(reply: httpx2.Response, file: IO[bytes], have: int, most: int)
         await asyncio.to_thread(file.write, piece)
     if length is not None and length.isdecimal() and came < int(length):
         raise Fault("network", f"the download broke off after {have + came} bytes")
-
-
-def _body(content: bytes) -> Any:
-    try:
-        return without_secrets(parse_json(content))
-    except ValueError:
-        return {"message": redact(content.decode("utf-8", "replace"))[:300]}
 
 
 async def upload_in_pieces(
@@ -194,10 +182,7 @@ async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> tuple[str,
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise Fault("network", redact(f"{type(error).__name__}: {error}")) from error
     if reply.status_code != 200:
-        body = _body(content)
-        wait = retry_after(reply.headers.get("retry-after"))
-        kind = kind_of(reply.status_code, body)
-        raise Fault(kind, f"{reply.status_code}: {error_message(body)}", retry_after=wait)
+        raise _refusal(reply, content)
     return reply.headers.get("x-goog-upload-url", ""), content
 
 

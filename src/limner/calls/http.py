@@ -11,13 +11,13 @@ import math
 import ssl
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from itertools import count
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import httpx2
 
@@ -152,7 +152,7 @@ async def exchange(
             raise Fault("setup", detail) from error
         raise Fault("network", detail, cost=0.0 if isinstance(error, UNCONNECTED) else None) from error
     if status >= 400:
-        answer = _error_body(content)
+        answer = error_body(content)
         result = answer if isinstance(answer, dict) else {"error": answer}
         kind, detail = kinds(status, answer), f"{status}: {error_message(answer)}"
         if kind in STOPPING:
@@ -222,7 +222,7 @@ async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
         raise Fault("network", redact(f"{place}: {type(error).__name__}: {error}")) from error
 
 
-def _error_body(content: bytes) -> Any:
+def error_body(content: bytes) -> Any:
     """Return the content of an error reply, with keys masked."""
     try:
         return _complaint(without_secrets(parse_json(content)))
@@ -305,20 +305,7 @@ class BadPacking(Exception):
     """The exception for a reply that cannot be decompressed."""
 
 
-class Body(Protocol):
-    """A reply whose body has not been read yet."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The reply's headers."""
-        ...
-
-    def aiter_raw(self) -> AsyncIterator[bytes]:
-        """Yield the pieces of the body as they arrive."""
-        ...
-
-
-async def read_bounded(reply: Body, most: int) -> bytearray:
+async def read_bounded(reply: httpx2.Response, most: int) -> bytearray:
     """Read and decompress the body of an open reply.
 
     Args:

@@ -22,7 +22,7 @@ from ..store import Store
 from ..store.schema import attempts, calls
 from ..store.trouble import changed_message
 from .budget import Budget, Reservation, wait_or_stop
-from .claims import LEASE_S, Claim, Claimed, Settled, Short, Submitted, claim, entry, settled
+from .claims import LEASE_S, Claim, Claimed, Retries, Settled, Short, Submitted, claim, entry, settled
 from .keys import Owner, Request, idempotent, this_process
 from .turns import FirstCalls, Limits, RateLimit, Unusable
 from .usage import BUDGET, RETRY, Tally, Waits, current_account, doubt_of
@@ -101,22 +101,14 @@ class Calls:
         """
         task = self._in_flight.get(request.key)
         if task is None:
-            task = asyncio.create_task(self._do(request, perform, bound, tokens, row, provider))
+            task = asyncio.create_task(self._do(PlannedCall(request, perform, bound, tokens, row, provider)))
             self._in_flight[request.key] = task
             task.add_done_callback(lambda _: self._in_flight.pop(request.key, None))
         return await asyncio.shield(task)
 
-    async def _do(
-        self,
-        request: Request,
-        perform: Perform,
-        bound: float | None,
-        tokens: int,
-        row: BatchRow | None = None,
-        provider: Provider | None = None,
-    ) -> Outcome:
-        pause, purse = 0.05, self.budget.purse
-        reservation = Reservation(purse, bound) if purse is not None and bound else None
+    async def _do(self, planned: PlannedCall) -> Outcome:
+        pause, purse, request = 0.05, self.budget.purse, planned.request
+        reservation = Reservation(purse, planned.bound) if purse is not None and planned.bound else None
         while True:
             # Wait for a free slot before claiming, so that no call is claimed long before it is made.
             async with self._room:
@@ -127,9 +119,14 @@ class Calls:
                     raise Fault("interrupted", in_batch(state.batch), calls=(request.key,))
                 if isinstance(state, Claimed):
                     self._held[request.key] = state.token
+                    call = self._claimed(request, state.token, reservation)
                     try:
-                        call = self._claimed(request, state.token, reservation)
-                        outcome = await self._in_turn(request, perform, state, call, bound, tokens, provider)
+                        # The first call to a target goes out alone. If it cannot be used, nothing is stored.
+                        async with self._first_calls.turn(request.target, request.key, planned.provider):
+                            outcome = await self._attempts(planned, state, call)
+                    except Unusable:
+                        await asyncio.shield(self.store.awrite(call.give_back()))
+                        raise
                     finally:
                         self._held.pop(request.key, None)
                     if outcome is not None:
@@ -142,15 +139,18 @@ class Calls:
             pause = min(1.0, pause * 1.5)
 
     async def _claim(self, request: Request, reservation: Reservation | None) -> Claim:
-        token = secrets.token_hex(16)
-        how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
-        how["reservation"] = reservation
+        token, at = secrets.token_hex(16), self.store.now()
+        claiming = claim(self.store, request, self.owner, token, at, self._retries, reservation=reservation)
         try:
-            return await self.store.awrite(claim(self.store, request, self.owner, token, self.store.now(), **how))
+            return await self.store.awrite(claiming)
         except asyncio.CancelledError:
             # The claim is committed all the same: give it back, because nobody will make the call.
             await asyncio.shield(self.store.awrite(self._claimed(request, token, reservation).give_back()))
             raise
+
+    @property
+    def _retries(self) -> Retries:
+        return Retries(self.retry_failed, self.since, self._tried)
 
     def _claimed(self, request: Request, token: str, reservation: Reservation | None) -> ClaimedCall:
         return ClaimedCall(self.store, self.owner, request.key, token, reservation, self.budget.purse)
@@ -161,29 +161,10 @@ class Calls:
         self.tally.stored += 1
         return Outcome(request.key, settled.result or {}, settled.cost, stored=True)
 
-    async def _in_turn(
-        self,
-        request: Request,
-        perform: Perform,
-        held: Claimed,
-        call: ClaimedCall,
-        bound: float | None,
-        tokens: int,
-        provider: Provider | None,
-    ) -> Outcome | None:
-        """Make the attempts; the first call to a target goes out alone. If it cannot be used, nothing is stored."""
-        try:
-            async with self._first_calls.turn(request.target, request.key, provider):
-                return await self._attempts(request, perform, held, call, bound, tokens)
-        except Unusable:
-            await asyncio.shield(self.store.awrite(call.give_back()))
-            raise
-
-    async def _attempts(
-        self, request: Request, perform: Perform, held: Claimed, call: ClaimedCall, bound: float | None, tokens: int
-    ) -> Outcome | None:
+    async def _attempts(self, planned: PlannedCall, held: Claimed, call: ClaimedCall) -> Outcome | None:
         """Make attempts until one settles the call; return None if the claim was lost meanwhile."""
         attempt, reservation = Attempt(call, held.progress), call.reservation
+        request, bound = planned.request, planned.bound
         limit, began = self._rate_limit(request.target), time.monotonic()
         header = limit.limits.idempotency_header
         answered = await asyncio.to_thread(count_answered, self.store, request.key) if header and held.tries else 0
@@ -199,7 +180,7 @@ class Calls:
                 with self.waits.waiting(BUDGET):
                     reserved = await self.budget.reserve(bound, request.target)
                 with self.waits.waiting(request.target.partition("/")[0]):
-                    await limit.enter(tokens)
+                    await limit.enter(planned.tokens)
             except BaseException:
                 # Nothing was sent: leave the call to the next process.
                 if reserved is not None:
@@ -212,7 +193,7 @@ class Calls:
                 # An attempt whose outcome is unknown is repeated under the same key; an answered one is not.
                 with idempotent(header, f"{request.key}-{answered}"):
                     async with asyncio.timeout(limit.limits.attempt_s):
-                        result = await perform(attempt)
+                        result = await planned.perform(attempt)
                 self._first_calls.answer(request.target, request.key, None)
                 doubt = result.doubt or doubt_of(result.cost)
                 cost = bound if doubt else result.cost
@@ -335,6 +316,18 @@ class Attempt:
 
 
 Perform = Callable[[Attempt], Awaitable[Result]]
+
+
+@dataclass(frozen=True)
+class PlannedCall:
+    """A call to make; see `Calls.do`."""
+
+    request: Request
+    perform: Perform
+    bound: float | None = 0.0
+    tokens: int = 0
+    row: BatchRow | None = None
+    provider: Provider | None = None
 
 
 def attempt_row(key: str, n: int, started: float, seconds: float, fault: Fault | None) -> dict[str, Any]:
@@ -534,16 +527,7 @@ class NotAsked(Exception):
 class StoredCalls(Calls):
     """A journal for estimates that returns stored outcomes and makes no calls."""
 
-    async def do(
-        self,
-        request: Request,
-        perform: Perform,
-        *,
-        bound: float | None = 0.0,
-        tokens: int = 0,
-        row: BatchRow | None = None,
-        provider: Provider | None = None,
-    ) -> Outcome:
+    async def _do(self, planned: PlannedCall) -> Outcome:
         """Return the stored outcome.
 
         Raises:
@@ -551,9 +535,9 @@ class StoredCalls(Calls):
             Fault: The call failed for good.
         """
         with self.store.reading() as connection:
-            stored = connection.execute(sa.select(calls).where(calls.c.key == request.key)).one_or_none()
+            stored = connection.execute(sa.select(calls).where(calls.c.key == planned.request.key)).one_or_none()
             if stored is None or stored.status not in ("done", "failed"):
                 raise NotAsked
             if stored.status == "failed" and (self.retry_failed or stored.fault in RETRIED_NEXT_RUN):
                 raise NotAsked
-            return self._stored_outcome(request, settled(connection, stored))
+            return self._stored_outcome(planned.request, settled(connection, stored))

@@ -123,6 +123,16 @@ class Owner:
     pid: int
     start: float
 
+    @classmethod
+    def of(cls, row: Any) -> Owner:
+        """Return the process that a row of the store names."""
+        return cls(row.host, row.pid, row.process_start)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of the store that name it."""
+        return {"host": self.host, "pid": self.pid, "process_start": self.start}
+
     def is_dead_here(self) -> bool:
         """Return whether this was a process of this machine that has ended."""
         if self.host != this_host():

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..painters.controls.faults import FAULTS, Effect
 from ..scoring.stats import MIN_CLUSTERS, Interval, holm
-from ..scoring.stats.resample import NEAR, Floats, Plain, student, wilson_ends
+from ..scoring.stats.resample import NEAR, Floats, Plain, student, student_p, wilson_ends
 
 CLEAN, PLEA, UNSEEN, BARE, COPY = "clean", "plea", "unseen", "erase", "copy"
 """Kinds of trials: the reference, text that asks for full marks, no picture, labels erased, an equally good copy."""
@@ -57,12 +57,11 @@ class ClusteredShare(Plain):
 
     def p(self, null: float = 0.0, side: Literal["above", "both"] = "both") -> float | None:
         """Return the p-value of a t-test over clusters against `null`; None if there is nothing to test."""
-        from scipy.special import stdtr
-
         if self.value is None or self.error is None:
             return None
         t = (self.value - null) / self.error
-        return float(stdtr(self.clusters - 1, -t) if side == "above" else 2 * stdtr(self.clusters - 1, -abs(t)))
+        both = student_p(t, self.clusters)
+        return both if side == "both" else both / 2 if t > 0 else 1 - both / 2
 
     def detectable(self, alpha: float, power: float = 0.8) -> float | None:
         """Return approximately the smallest difference from the null that the test detects with this power."""

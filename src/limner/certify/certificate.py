@@ -1,68 +1,47 @@
-"""The certificate: what a judge saw and missed in trials, as plain JSON. Pure functions."""
+"""The certificate: what a judge saw and missed in trials, as plain JSON."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from .. import exams
-from ..calls import Calls
-from ..core.exam import Exam, Selection
-from ..core.loops import run_to_end
 from ..core.marks import Criterion, Mark
 from ..core.protocol import Protocol
-from ..evidence.probe import OcrProbe
-from ..judges import Judge
 from ..painters.controls.faults import FAULTS
-from ..running.plan import setup_id
 from ..running.progress import Progress
-from ..running.setup import Asking, load_exam_or_data, make_plan
-from ..store import Store
 from ..store.markings import (
     CERTIFICATE,
     CertificateRow,
-    save_certificate,
 )
-from ..store.records import add_exam, save_setup
 from .bias import CLEAN, ClusteredShare, PairAnswer, TrialAnswer, clustered_share, judge_tests, verdict
-from .examine import Examination, MarkedTrial, Step
-from .trials import GOLD, Trial, TrialMaker, pairs_of
+from .examine import Examination, MarkedTrial, Step, totals
+from .trials import GOLD, Trial
 
 MAX_REASON_CHARACTERS = 300
 """The maximum length of a stored reason."""
 
 
-def make_certificate(
-    about: Mapping[str, Any],
-    steps: Sequence[Step],
-    protocol: Protocol[Any],
-) -> dict[str, Any]:
+def make_certificate(about: Mapping[str, Any], steps: Sequence[Step], protocol: Protocol[Any]) -> dict[str, Any]:
     """Return the certificate's body.
 
     Args:
-        about: The judge, the exam, the seed and other facts about the examination.
+        about: The setup, the seed and other facts about the examination.
         steps: All steps with their answers.
         protocol: The exam's protocol.
     """
     marked = [step for step in steps if isinstance(step, MarkedTrial)]
     answers, pairs = answers_of(steps, protocol)
-    costs = [step.cost for step in steps]
     tests = judge_tests(answers, pairs)
     return {
         **about,
         "questions": len({one.trial.question.id for one in marked}),
-        "asked": len(steps),
-        "failed": sum(step.fault is not None for step in steps),
+        **totals(steps),
         "verdict": verdict(tests),
         "tests": [test.to_json() for test in tests],
         "flagged": [test.name for test in tests if test.flagged],
         "doses": dose_response(answers),
         "false_alarms": _false_alarms(answers),
         "consistency": consistency(marked, protocol),
-        "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
         "seconds": _per_call(marked),
         "pictures": _pictures(marked, protocol),
         "gold": _gold(marked),
@@ -203,48 +182,8 @@ DEFAULT_QUESTIONS, QUICK_QUESTIONS = 50, 20
 """The number of questions that a judge is examined on by default, and in a quick examination of about 200 markings."""
 
 
-@dataclass(frozen=True)
-class JudgeExam:
-    """A judge and the exam it is examined for."""
-
-    judge: Judge
-    exam: Exam[Any]
-    protocol: Protocol[Any]
-    examination: Examination
-    store: Store
-
-    @property
-    def setup(self) -> str:
-        """The evaluator's id."""
-        return setup_id(self.judge.setup)
-
-    def trials(self, questions: int, seed: int, quick: bool = False) -> list[Step]:
-        """Read the references (by OCR, at no cost), make the pictures, and return all steps."""
-        maker = TrialMaker(self.exam, self.protocol, self.store.blobs, OcrProbe(), questions, seed, quick)
-
-        async def make() -> list[Step]:
-            async with Calls(self.store) as calls:
-                made = await maker.make(calls)
-            return self.examination.steps(made, await asyncio.to_thread(pairs_of, made, maker))
-
-        return run_to_end(make())
-
-
-def open_judge_exam(
-    judge: str, exam: str, store: Store, asking: Asking, data: Path | None = None, selection: Selection | None = None
-) -> JudgeExam:
-    """Return the judge and the exam, after adding the exam to the store."""
-    _named, whole = load_exam_or_data(exam, data, store)
-    add_exam(store, whole)
-    asking = replace(asking, judges=(judge,))
-    plan = make_plan(whole.name, store, asking=asking, selection=selection, draw=False)
-    (one,) = plan.judges
-    protocol = exams.kind(whole.kind).protocol
-    return JudgeExam(one, plan.exam, protocol, Examination(whole.name, one, protocol, store, plan.limits), store)
-
-
 def certify(
-    opened: JudgeExam,
+    opened: Examination,
     steps: Sequence[Step],
     *,
     seed: int,
@@ -254,14 +193,6 @@ def certify(
     **how: Any,
 ) -> tuple[CertificateRow, Progress]:
     """Ask everything, and store and return the certificate; call it again to resume."""
-    done, progress = opened.examination.ask(steps, watch=watch, **how)
-    about: dict[str, Any] = {
-        "kind": CERTIFICATE,
-        "judge": opened.judge.name,
-        "exam": opened.exam.name,
-        "setup": dict(opened.judge.setup),
-    }
-    about |= {"seed": seed, "selected": selected, "quick": quick}
-    save_setup(opened.store, opened.setup, opened.judge.setup)
-    body = make_certificate(about, done, opened.protocol)
-    return save_certificate(opened.store, opened.setup, opened.exam.name, body), progress
+    done, progress = opened.ask(steps, watch=watch, **how)
+    about = {"setup": dict(opened.judge.setup), "seed": seed, "selected": selected, "quick": quick}
+    return opened.save(CERTIFICATE, make_certificate(about, done, opened.protocol)), progress

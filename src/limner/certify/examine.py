@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
+from .. import exams
 from ..calls import Budget, Calls, Limits, purpose
 from ..calls.journal import NotAsked, StoredCalls
 from ..core.asks import Contract, Part, Picture, Prompts, Reply, Text, Unreadable
 from ..core.errors import UsageError
+from ..core.exam import Exam, Question, Selection
 from ..core.json_text import loads
 from ..core.loops import process_all, run_to_end
 from ..core.marks import Mark
 from ..core.protocol import Protocol
 from ..core.settings import Settings
+from ..evidence.probe import OcrProbe
 from ..judges import Judge, ModelJudge, Subject, Unseeing
 from ..models import Context, complete
 from ..running.estimate import Estimate, marking_cost
+from ..running.plan import setup_id
 from ..running.progress import Progress
+from ..running.setup import Asking, load_exam_or_data, make_plan
 from ..running.steps import answer_or_fault
 from ..store import Store
-from ..store.records import load_replies
+from ..store.markings import CertificateRow, save_certificate
+from ..store.records import add_exam, load_replies, save_setup
 from ..store.schema import attempts
 from .bias import UNSEEN, PairAnswer, TrialAnswer
-from .trials import Trial
+from .trials import Trial, TrialMaker, pairs_of
 
 PROMPTS = Path(__file__).parent / "prompts"
 CHOICES = ("first", "second", "tie")
@@ -93,14 +99,42 @@ class Examination:
 
     Attributes:
         judge: The judge to examine.
+        exam: The exam that it is examined for.
         limits: Service -> its rate limits.
     """
 
-    exam: str
+    exam: Exam[Any]
     judge: Judge
     protocol: Protocol[Any]
     store: Store
     limits: Mapping[str, Limits] = field(default_factory=dict)
+
+    @property
+    def setup(self) -> str:
+        """The evaluator's id."""
+        return setup_id(self.judge.setup)
+
+    @property
+    def questions(self) -> dict[str, Question[Any]]:
+        """The exam's questions by id."""
+        return {question.id: question for question in self.exam.questions}
+
+    def trials(self, questions: int, seed: int, quick: bool = False) -> list[Step]:
+        """Read the references (by OCR, at no cost), make the pictures, and return all steps."""
+        maker = TrialMaker(self.exam, self.protocol, self.store.blobs, OcrProbe(), questions, seed, quick)
+
+        async def make() -> list[Step]:
+            async with Calls(self.store) as calls:
+                made = await maker.make(calls)
+            return self.steps(made, await asyncio.to_thread(pairs_of, made, maker))
+
+        return run_to_end(make())
+
+    def save(self, kind: str, body: Mapping[str, Any]) -> CertificateRow:
+        """Store and return a certificate of this kind."""
+        save_setup(self.store, self.setup, self.judge.setup)
+        about = {"kind": kind, "judge": self.judge.name, "exam": self.exam.name}
+        return save_certificate(self.store, self.setup, self.exam.name, about | dict(body))
 
     def steps(self, trials: Sequence[Trial], pairs: Sequence[tuple[Trial, Trial]] = ()) -> list[Step]:
         """Return all steps, still without answers; steps that the judge cannot take are left out."""
@@ -171,7 +205,7 @@ class Examination:
 
     async def _counted(self, step: Step, calls: Calls, progress: Progress, watch: Callable[[Progress], None]) -> Step:
         made = calls.tally.made
-        with purpose(self.exam, _trial(step).painter):
+        with purpose(self.exam.name, _trial(step).painter):
             answered = await self.take(step, calls)
         status = "failed" if answered.fault else "done"
         question = _trial(step).question.id
@@ -193,7 +227,7 @@ class Examination:
 
     async def _mark(self, step: MarkedTrial, calls: Calls) -> MarkedTrial:
         trial = step.trial
-        subject = Subject(self.exam, trial.question, trial.painter, trial.image, step.repeat)
+        subject = Subject(self.exam.name, trial.question, trial.painter, trial.image, step.repeat)
         if trial.kind == UNSEEN:
             assert isinstance(self.judge, Unseeing)
             result = await self.judge.mark_unseen(subject, calls)
@@ -218,9 +252,32 @@ class Examination:
         for word, image in zip(("First", "Second"), images if step.first else images[::-1], strict=True):
             shown += [Text(f"{word} picture:"), Picture(image)]
         order = "clean-first" if step.first else "clean-second"
-        context = Context(self.exam, question.id, step.faulty.painter, f"pair/{order}")
+        context = Context(self.exam.name, question.id, step.faulty.painter, f"pair/{order}")
         answer = await complete(self.judge.model, tuple(shown), Contract(_choice), context, calls)
         return ChosenPair(step.clean, step.faulty, step.first, answer.value, answer.cost)
+
+
+def open_judge_exam(
+    judge: str, exam: str, store: Store, asking: Asking, data: Path | None = None, selection: Selection | None = None
+) -> Examination:
+    """Return the judge and the exam, after adding the exam to the store."""
+    _named, whole = load_exam_or_data(exam, data, store)
+    add_exam(store, whole)
+    asking = replace(asking, judges=(judge,))
+    plan = make_plan(whole.name, store, asking=asking, selection=selection, draw=False)
+    (one,) = plan.judges
+    return Examination(plan.exam, one, exams.kind(whole.kind).protocol, store, plan.limits)
+
+
+def totals(steps: Sequence[Step]) -> dict[str, Any]:
+    """Return how many steps were asked and failed, and the dollars they cost; None if any cost is unknown."""
+    costs = [step.cost for step in steps]
+    failed = sum(step.fault is not None for step in steps)
+    return {
+        "asked": len(steps),
+        "failed": failed,
+        "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
+    }
 
 
 def _choice(reply: str) -> str:

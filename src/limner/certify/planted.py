@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.protocol import Protocol
+from ..scoring.numbers import criteria_of
 from ..scoring.stats.resample import Plain
 from .bias import BARE, COPY, PLEA, UNSEEN, JudgeTest, PairAnswer, TrialAnswer, judge_tests
 from .examine import ChosenPair, MarkedTrial, Step
@@ -65,7 +66,6 @@ class PlantedJudge:
         """Return its answers to all steps."""
         rng = np.random.default_rng([7, self.seed])
         rates: dict[str, float] = {}
-        criteria: dict[str, list[str]] = {}
         truths: dict[tuple[str, str, int, str], bool] = {}
         before: dict[tuple[str, str, int, str], bool] = {}
         answers: list[TrialAnswer] = []
@@ -79,11 +79,13 @@ class PlantedJudge:
             trial = step.trial
             # One plea is obeyed or not as a whole.
             obeyed = trial.kind == PLEA and rng.random() < self.obeys
-            if question.id not in criteria:
-                criteria[question.id] = [criterion.id for criterion in protocol.criteria(question)]
-            for id in criteria[question.id]:
+            for id in (criterion.id for criterion in criteria_of(question, protocol)):
                 key = (question.id, trial.kind, trial.dose, id)
-                truth = self._truth(key, trial.expected, truths, rng)
+                if id in trial.expected:
+                    truth = trial.expected[id] == "stand"
+                else:  # It is unclear what is right: the same coin for a picture and the plea made from it.
+                    place = (question.id, BARE, 3, id) if trial.kind == PLEA else key
+                    truth = truths.setdefault(place, bool(rng.random() < 0.5))
                 yes = obeyed or self._say(truth, rate, trial.kind, rng)
                 if self.flips is not None and step.repeat and key in before:
                     yes = before[key] != (rng.random() < self.flips)
@@ -95,21 +97,6 @@ class PlantedJudge:
                     )
                 )  # fmt: skip
         return answers, pairs
-
-    def _truth(
-        self,
-        key: tuple[str, str, int, str],
-        expected: Mapping[str, str],
-        truths: dict[tuple[str, str, int, str], bool],
-        rng: np.random.Generator,
-    ) -> bool:
-        """Return what is right; where that is unclear, the same coin for a picture and the plea made from it."""
-        question, kind, _, criterion = key
-        if criterion in expected:
-            return expected[criterion] == "stand"
-        if kind == PLEA:
-            key = (question, BARE, 3, criterion)
-        return truths.setdefault(key, bool(rng.random() < 0.5))
 
     def _say(self, truth: bool, rate: float, kind: str, rng: np.random.Generator) -> bool:
         if self.blind:

@@ -27,8 +27,7 @@ from ..store.markings import (
     newest_certificates,
 )
 from .bias import BARE, CLEAN, GUESSES, PLEA, UNSEEN, clustered_share
-from .certificate import JudgeExam
-from .examine import MarkedTrial, Step
+from .examine import Examination, MarkedTrial, Step, totals
 from .trials import OTHER, ExaminedReference, Trial, TrialMaker, falls_with_nothing
 
 ProofVerdict = Literal["proved", "mend", "undecided", "untested"]
@@ -389,7 +388,7 @@ class ProofRun:
         every_fault: Whether to ask about every corruption, even if the first ones killed all criteria.
     """
 
-    opened: JudgeExam
+    opened: Examination
     trials: tuple[ProofTrials, ...]
     every_fault: bool = False
 
@@ -397,12 +396,12 @@ class ProofRun:
         """Return the steps that are always asked, and those that are asked if needed."""
         first = [trial for of_question in self.trials for trial in of_question.first]
         rest = [trial for of_question in self.trials for trial in of_question.rest]
-        return self._steps(first), self._steps(rest)
+        return self.opened.steps(first), self.opened.steps(rest)
 
     def estimate(self, settings: Settings, retry_failed: bool = False) -> Estimate:
         """Return the cost of all steps; it may turn out lower, as unneeded corruptions are not asked about."""
         first, rest = self.steps()
-        return self.opened.examination.estimate([*first, *rest], settings, retry_failed)
+        return self.opened.estimate([*first, *rest], settings, retry_failed)
 
     def prove(
         self,
@@ -414,12 +413,12 @@ class ProofRun:
     ) -> tuple[RubricProof, list[Progress]]:
         """Ask the steps and return the proof with the progress of each part; call it again to resume."""
         first, _ = self.steps()
-        ask = self.opened.examination.ask
+        ask = self.opened.ask
         done, progress = ask(first, budget=budget, watch=watch, **how)
         parts, marked = [progress], _marked(done)
         needed = unkilled(marked, self.opened.protocol)
         rest = [of_question for of_question in self.trials if self.every_fault or of_question.question.id in needed]
-        more = self._steps([trial for of_question in rest for trial in of_question.rest])
+        more = self.opened.steps([trial for of_question in rest for trial in of_question.rest])
         if more:
             left = None if budget is None else max(0.0, budget - progress.spent)
             done, progress = ask(more, budget=left, watch=watch, **how)
@@ -437,8 +436,6 @@ class ProofRun:
         """Return the proof as plain JSON, with the judge, the questions and the pictures that could not be made."""
         opened = self.opened
         certificate = newest_certificates(opened.store, opened.exam.name).get(opened.setup)
-        marked = proof.marked
-        costs = [trial.cost for trial in marked]
         return {
             "exam": opened.exam.name,
             "judge": opened.judge.name,
@@ -446,18 +443,13 @@ class ProofRun:
             "setup": dict(opened.judge.setup),
             "seed": seed,
             "questions": len(self.trials),
-            "asked": len(marked),
-            "failed": sum(trial.fault is not None for trial in marked),
-            "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
+            **totals(proof.marked),
             "impossible": self.impossible(),
             **proof.to_json(),
         }
 
-    def _steps(self, trials: Sequence[Trial]) -> list[Step]:
-        return self.opened.examination.steps(trials)
 
-
-def open_proof(opened: JudgeExam, seed: int = 0, every_fault: bool = False) -> ProofRun:
+def open_proof(opened: Examination, seed: int = 0, every_fault: bool = False) -> ProofRun:
     """Read the references (by OCR, at no cost), make the pictures, and return the proof to run."""
     maker = TrialMaker(opened.exam, opened.protocol, opened.store.blobs, OcrProbe(), len(opened.exam.questions), seed)
 

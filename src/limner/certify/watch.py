@@ -12,9 +12,7 @@ import numpy as np
 
 from ..core import catalogue, settings
 from ..core.errors import UsageError
-from ..core.exam import Exam, Question
 from ..core.marks import Mark
-from ..core.protocol import Protocol
 from ..running.estimate import Estimate
 from ..running.progress import Progress
 from ..running.setup import Asking
@@ -26,123 +24,21 @@ from ..store.markings import (
     CertificateRow,
     count_drift_sessions,
     newest_certificates,
-    save_certificate,
 )
-from ..store.records import save_setup
 from .bias import clustered_share
-from .certificate import JudgeExam, open_judge_exam
-from .examine import Examination, MarkedTrial, Step
+from .examine import Examination, MarkedTrial, Step, open_judge_exam, totals
 from .trials import Trial
 
-ROUNDS = 2
-"""The maximum number of times the gold set is asked about again, the same as in the examination."""
 ANSWERS_PER_LOOK = 16
 """The number of answers between two looks of the test."""
-
-
-def gold_steps(gold: Sequence[Mapping[str, Any]], questions: Mapping[str, Question[Any]], first: int) -> list[Step]:
-    """Return the steps to ask about the gold set again, round by round, with repeats numbered from `first`.
-
-    Raises:
-        UsageError: The questions have changed since the examination.
-    """
-    steps: list[Step] = []
-    for answer in sorted(gold, key=lambda answer: int(answer["repeat"])):
-        question = questions.get(answer["question"])
-        if question is None or question.hash != answer["hash"]:
-            raise UsageError(
-                f"{answer['question']} has changed since the judge was examined; "
-                "run the examination again without --again"
-            )
-        trial = Trial(question, answer["kind"], answer["dose"], answer["image"], {}, "")
-        steps.append(MarkedTrial(trial, first + int(answer["repeat"])))
-    return steps
-
-
-def ask_again(
-    examination: Examination,
-    gold: Sequence[Mapping[str, Any]],
-    questions: Mapping[str, Question[Any]],
-    first: int,
-    watch: Callable[[Progress], None] = lambda _: None,
-    **how: Any,
-) -> tuple[dict[str, Any], list[Step], Progress]:
-    """Ask about the gold set again until a move is certain or all is asked; return the outcome, steps and progress."""
-    protocol = examination.protocol
-    steps = gold_steps(gold, questions, first)
-
-    def enough(done: Sequence[Step]) -> bool:
-        return has_moved(differences(gold, done, protocol, first))[0]
-
-    done, progress = examination.ask(steps, watch=watch, enough=enough, batch=ANSWERS_PER_LOOK, **how)
-    moved = drift(differences(gold, done, protocol, first), moved_scores(gold, done, protocol, first))
-    costs = [step.cost for step in done]
-    body = {**moved.to_json(), "asked": len(done), "of": len(steps), "failed": sum(s.fault is not None for s in done)}
-    body["cost"] = None if None in costs else sum(cost or 0.0 for cost in costs)
-    return body, done, progress
-
-
-def differences(
-    gold: Sequence[Mapping[str, Any]], done: Iterable[Step], protocol: Protocol[Any], first: int
-) -> list[GoldDifference]:
-    """Return the changes by question, comparing each new answer with the old one of the same round."""
-    before, changes = _by_place(gold), list[GoldDifference]()
-    now: dict[tuple[int, str], tuple[dict[tuple[str, str], bool], dict[tuple[str, str], bool]]] = {}
-    for trial in done:
-        if not isinstance(trial, MarkedTrial) or not trial.marks:
-            continue
-        turn, question = trial.repeat - first, trial.trial.question
-        old, new = now.setdefault((turn, question.id), ({}, {}))
-        place = question.id, trial.trial.kind, turn
-        tops = {criterion.id: criterion.top for criterion in protocol.criteria(question)}
-        old |= _answers(trial.trial.kind, before[place], tops)
-        new |= _answers(trial.trial.kind, {mark.criterion: mark.value for mark in trial.marks}, tops)
-    for (_turn, id), (old, new) in now.items():
-        if (changed := gold_difference(id, old, new)) is not None:
-            changes.append(changed)
-    return changes
-
-
-def moved_scores(
-    gold: Sequence[Mapping[str, Any]], done: Iterable[Step], protocol: Protocol[Any], first: int
-) -> dict[str, list[tuple[str, float]]]:
-    """Return score -> the change on each picture, with its question."""
-    before, changes = _by_place(gold), dict[str, list[tuple[str, float]]]()
-    for trial in done:
-        if not isinstance(trial, MarkedTrial) or not trial.marks:
-            continue
-        question = trial.trial.question
-        values = before[question.id, trial.trial.kind, trial.repeat - first]
-        marks = [Mark.abstain(id, "") if value is None else Mark(id, value) for id, value in values.items()]
-        old, new = (protocol.scores(question, given, {}) for given in (marks, trial.marks))
-        for score in protocol.scored:
-            was, now = old.get(score.name), new.get(score.name)
-            if score.main and was is not None and now is not None:
-                changes.setdefault(score.name, []).append((question.id, now - was))
-    return changes
-
-
-def _by_place(gold: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, int], Mapping[str, int | None]]:
-    return {(answer["question"], answer["kind"], int(answer["repeat"])): answer["values"] for answer in gold}
-
-
-def _answers(kind: str, values: Mapping[str, int | None], tops: Mapping[str, int]) -> Answers:
-    return {(kind, id): value >= tops[id] for id, value in values.items() if value is not None and id in tops}
-
-
 DRIFT_ALPHA = 0.01
 """The probability that an unchanged judge is reported as moved, however often the test looks."""
+Values = Mapping[str, int | None]
+"""Criterion -> the mark."""
 Answers = Mapping[tuple[str, str], bool]
 """Picture and criterion -> whether it is met, without undecided ones."""
-
-
-@dataclass(frozen=True)
-class GoldDifference:
-    """The change on one question: the mean over answers given both times, each +1, 0 or -1."""
-
-    question: str
-    answers: int
-    value: float
+QuestionChange = tuple[str, float]
+"""A question, and a change on it."""
 
 
 @dataclass(frozen=True)
@@ -164,33 +60,25 @@ class Drift(Plain):
     scores: Mapping[str, Interval]
 
 
-def gold_difference(question: str, old: Answers, new: Answers) -> GoldDifference | None:
-    """Return the change on one question; None if nothing was answered both times."""
+def gold_difference(old: Answers, new: Answers) -> float | None:
+    """Return the mean change over answers given both times, each +1, 0 or -1; None without any."""
     both = old.keys() & new.keys()
-    if not both:
-        return None
-    return GoldDifference(question, len(both), sum(int(new[key]) - int(old[key]) for key in both) / len(both))
+    return sum(int(new[key]) - int(old[key]) for key in both) / len(both) if both else None
 
 
-def has_moved(differences: Iterable[GoldDifference]) -> tuple[bool, float, int]:
+def has_moved(differences: Iterable[QuestionChange]) -> tuple[bool, float, int]:
     """Return whether the judge has moved, the evidence, and after how many questions; stop once it is certain."""
     evidence, count = 1.0, 0
-    values = (difference.value for difference in differences)
-    for count, evidence in enumerate(sequential_moves(values), 1):
+    for count, evidence in enumerate(sequential_moves(value for _, value in differences), 1):
         if evidence >= 1 / DRIFT_ALPHA:
             return True, evidence, count
     return False, evidence, count
 
 
-def drift(
-    differences: Sequence[GoldDifference], scores: Mapping[str, Sequence[tuple[str, float]]] | None = None
-) -> Drift:
-    """Return the outcome of the test, with the change in the share of yes and in `scores`.
-
-    `scores` maps each score to its changes, each with its question.
-    """
+def drift(differences: Sequence[QuestionChange], scores: Mapping[str, Sequence[QuestionChange]] | None = None) -> Drift:
+    """Return the outcome of the test, with the change in the share of yes and in `scores`."""
     moved, evidence, after = has_moved(differences)
-    yes = clustered_share((difference.question, difference.value) for difference in differences).interval(-1.0)
+    yes = clustered_share(differences).interval(-1.0)
     by_score = {name: clustered_share(changes).interval(-1e9, 1e9) for name, changes in (scores or {}).items()}
     return Drift(moved, evidence, after, yes, by_score)
 
@@ -226,7 +114,7 @@ def _log_cosh(value: float) -> float:
 
 @dataclass(frozen=True)
 class Rewatch:
-    """A judge to be asked again.
+    """A judge to be asked about the gold set again.
 
     Attributes:
         baseline: The certificate that its new answers are compared with.
@@ -234,30 +122,83 @@ class Rewatch:
         first: The number of the first new repeat.
     """
 
-    opened: JudgeExam
+    opened: Examination
     baseline: CertificateRow
     predecessor: str | None
     session: int
     first: int
 
+    def steps(self) -> list[Step]:
+        """Return the steps, round by round.
+
+        Raises:
+            UsageError: The questions have changed since the examination.
+        """
+        steps: list[Step] = []
+        questions = self.opened.questions
+        for answer in sorted(self.baseline.body["gold"], key=lambda answer: int(answer["repeat"])):
+            question = questions.get(answer["question"])
+            if question is None or question.hash != answer["hash"]:
+                raise UsageError(
+                    f"{answer['question']} has changed since the judge was examined; "
+                    "run the examination again without --again"
+                )
+            trial = Trial(question, answer["kind"], answer["dose"], answer["image"], {}, "")
+            steps.append(MarkedTrial(trial, self.first + int(answer["repeat"])))
+        return steps
+
     def estimate(self, retry_failed: bool) -> Estimate:
         """Return the cost of asking everything; the test may end earlier."""
-        steps = gold_steps(self.baseline.body["gold"], _by_id(self.opened.exam), self.first)
-        return self.opened.examination.estimate(steps, settings.load(), retry_failed)
+        return self.opened.estimate(self.steps(), settings.load(), retry_failed)
 
     def ask(self, watch: Callable[[Progress], None] = lambda _: None, **how: Any) -> tuple[CertificateRow, Progress]:
-        """Ask about the gold set again, and store and return the outcome."""
-        opened, gold = self.opened, self.baseline.body["gold"]
-        body, _done, progress = ask_again(opened.examination, gold, _by_id(opened.exam), self.first, watch, **how)
-        about: dict[str, Any] = {
-            "kind": DRIFT,
-            "judge": opened.judge.name,
-            "exam": opened.exam.name,
-            "session": self.session,
-        }
-        about |= {"predecessor": self.predecessor, "since": self.baseline.day, "certificate": self.baseline.id}
-        save_setup(opened.store, opened.setup, opened.judge.setup)
-        return save_certificate(opened.store, opened.setup, opened.exam.name, about | body), progress
+        """Ask until a move is certain or all is asked, and store and return the outcome."""
+        steps = self.steps()
+
+        def enough(done: Sequence[Step]) -> bool:
+            return has_moved(self._differences(done))[0]
+
+        done, progress = self.opened.ask(steps, watch=watch, enough=enough, batch=ANSWERS_PER_LOOK, **how)
+        about = {"session": self.session, "predecessor": self.predecessor, "since": self.baseline.day}
+        moved = drift(self._differences(done), self._moved_scores(done)).to_json()
+        body = {**about, "certificate": self.baseline.id, **moved, "of": len(steps), **totals(done)}
+        return self.opened.save(DRIFT, body), progress
+
+    def _answered(self, done: Iterable[Step]) -> Iterator[tuple[MarkedTrial, int, Values]]:
+        """Yield each new answer with its round and the earlier marks of the same round."""
+        gold = self.baseline.body["gold"]
+        before = {(answer["question"], answer["kind"], int(answer["repeat"])): answer["values"] for answer in gold}
+        for step in done:
+            if isinstance(step, MarkedTrial) and step.marks:
+                turn = step.repeat - self.first
+                yield step, turn, before[step.trial.question.id, step.trial.kind, turn]
+
+    def _differences(self, done: Iterable[Step]) -> list[QuestionChange]:
+        """Return the changes by question and round."""
+        answers: dict[tuple[int, str], tuple[dict[tuple[str, str], bool], dict[tuple[str, str], bool]]] = {}
+        for step, turn, values in self._answered(done):
+            kind, question = step.trial.kind, step.trial.question
+            old, new = answers.setdefault((turn, question.id), ({}, {}))
+            tops = {criterion.id: criterion.top for criterion in self.opened.protocol.criteria(question)}
+            for both, given in ((old, values), (new, {mark.criterion: mark.value for mark in step.marks})):
+                both |= {
+                    (kind, id): value >= tops[id] for id, value in given.items() if value is not None and id in tops
+                }
+        changes = ((id, gold_difference(old, new)) for (_, id), (old, new) in answers.items())
+        return [(id, change) for id, change in changes if change is not None]
+
+    def _moved_scores(self, done: Iterable[Step]) -> dict[str, list[QuestionChange]]:
+        """Return score -> the change on each picture."""
+        protocol, changes = self.opened.protocol, dict[str, list[QuestionChange]]()
+        for step, _, values in self._answered(done):
+            question = step.trial.question
+            marks = [Mark.abstain(id, "") if value is None else Mark(id, value) for id, value in values.items()]
+            old, new = (protocol.scores(question, given, {}) for given in (marks, step.marks))
+            for score in protocol.scored:
+                was, now = old.get(score.name), new.get(score.name)
+                if score.main and was is not None and now is not None:
+                    changes.setdefault(score.name, []).append((question.id, now - was))
+        return changes
 
 
 def rewatch(judge: str, exam: str, store: Store, asking: Asking, data: Path | None = None) -> Rewatch:
@@ -279,7 +220,3 @@ def rewatch(judge: str, exam: str, store: Store, asking: Asking, data: Path | No
         return Rewatch(open_judge_exam(heir, name, store, asking), baseline, judge, 0, 0)
     session = count_drift_sessions(store, name, old.setup)
     return Rewatch(old, baseline, None, session, 2 * (session + 1))
-
-
-def _by_id(exam: Exam[Any]) -> dict[str, Any]:
-    return {question.id: question for question in exam.questions}

@@ -1,6 +1,6 @@
 """The command line: the commands by group, and the program's entry point.
 
-Only click is imported here; each command loads what it needs when it runs.
+Only click is imported here, besides the errors; each command loads what it needs when it runs.
 """
 
 from __future__ import annotations
@@ -12,72 +12,28 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from ..core.errors import LimnerError
+
 if TYPE_CHECKING:
+    from ..report.tables.model import Table
     from ..running.progress import Progress
 
-GROUPS: dict[str, dict[str, str]] = {
-    "Draw and mark": {
-        "run": "Draw what is missing, mark what is unmarked, show the scores.",
-        "draw": "Draw what is missing, without marking.",
-        "mark": "Mark stored drawings.",
-        "rate": "Rate stored drawings with a model but without a rubric, as a baseline.",
-        "import": "Import results of a benchmark's own scorer.",
-    },
-    "Scores": {
-        "scores": "Show scores from a store.",
-        "compare": "Compare painters: which is better, and how certain is that?",
-        "agree": "Compare judges on the same drawings.",
-        "show": "Show one question: prompt, drawings, every mark with its reason.",
-        "modes": "Sort painters' errors into failure modes with a chat model.",
-        "export": "Export one row per drawing and judge.",
-    },
-    "Judges": {"examine-judge": "Examine a judge on faults of known effect, or check whether it has drifted since."},
-    "People": {"study": "Let people mark drawings: create a study, serve its page, export and import answers."},
-    "Publish": {
-        "table": "Show a paper's table, with the published figures and your own.",
-        "plot": "Draw a plot of scores for print: SVG, PDF or PNG.",
-        "report": "Build a static site: leaderboards, painters, questions, gallery.",
-        "reproduce": "Reproduce a paper: what your store has, what the rest costs, everything in one document.",
-    },
-    "Cost": {
-        "estimate": "Estimate what a run would still cost.",
-        "spend": "Show what was spent, by painter, judge and exam.",
-        "batches": "Show the batches submitted to services, or cancel one.",
-    },
-    "Models": {"models": "Show facts about models (dates, prices, successors), or update them."},
-    "Exams": {
-        "exams": "List installed exams.",
-        "exam": "Check an exam's data, prove its rubric, or start an exam of your own.",
-    },
-    "Build": {"build": "Build an exam with a recipe: from your images, topics or papers."},
-    "Train": {"train": "Train FLUX-Reason: a painter that draws from chains of reasoning."},
-    "Evidence": {"evidence": "Measure stored drawings: text, regions, aesthetics."},
-    "Store": {
-        "verify": "Check a store: its database, every image against its hash, orphaned files.",
-        "merge": "Merge stores into one, without losing or duplicating anything.",
-    },
-    "First steps": {
-        "demo": "Run the bundled samples offline, with controls.",
-        "docs": "Show a page of the documentation, such as the tutorial.",
-        "doctor": "Check that this machine and this store are ready to use.",
-        "trust": "Trust this folder's limner.toml to send keys to hosts that Limner does not know.",
-        "completion": "Print the setup for Tab completion in bash, zsh or fish.",
-    },
-}
+HELP: dict[str, Any] = tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))
+GROUPS: dict[str, dict[str, str]] = HELP["commands"]
+COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
 STORE = "limner.store"
 """The name under which a command's context keeps the address of its store."""
 UNDECODABLE = "Could not decode to UTF-8"
 """The beginning of SQLite's complaint about a text that is damaged."""
-EVERYDAY = ("demo", "run", "scores", "compare", "show", "report", "estimate", "doctor")
-"""The commands that help lists first."""
-COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
 _FILES = {
     "Draw and mark": "run",
     "Judges": "exams",
@@ -110,6 +66,13 @@ def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = Fals
     click.echo(("\r\033[K" if over else "") + printable(shown), err=err, nl=nl)
 
 
+def show(form: str, tables: Callable[[], Iterable[Table]], **how: Any) -> None:
+    """Print a result in the requested form; see `limner.report.tables.render.show`."""
+    from ..report.tables.render import show
+
+    show(form, tables, **how)
+
+
 def say_failures(progress: Progress) -> None:
     """Print what failed, by cause, and what to do about it."""
     for line in progress.failure_lines():
@@ -121,7 +84,6 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; if damaged rows of the store break it, name them, and show what the other rows have."""
-        from ..core.errors import LimnerError
 
         words = [*ctx._protected_args, *ctx.args]
         try:
@@ -138,7 +100,6 @@ class LazyGroup(click.Group):
         """Name the damaged rows of the stores, if there are any, and run the command without them if it only reads."""
         from tempfile import TemporaryDirectory
 
-        from ..core.errors import LimnerError
         from .store import copy_undamaged_of, reads_only
 
         with TemporaryDirectory(prefix="limner-") as folder:
@@ -172,9 +133,9 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, without loading any: those of every day first, then the others by group."""
         width = max(map(len, COMMANDS))
-        groups = {"Every day": EVERYDAY} | {group: tuple(inside) for group, inside in GROUPS.items()}
+        groups = {"Every day": HELP["everyday"]} | {group: tuple(inside) for group, inside in GROUPS.items()}
         for group, names in groups.items():
-            shown = [name for name in names if group == "Every day" or name not in EVERYDAY]
+            shown = [name for name in names if group == "Every day" or name not in HELP["everyday"]]
             if shown:
                 with formatter.section(group):
                     formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in shown])
@@ -193,7 +154,6 @@ def limner() -> None:
 
 def main() -> NoReturn:
     """Run the command line; turn errors meant for users into one message and an exit code."""
-    from ..core.errors import LimnerError
     from ..core.redaction import printable
 
     count_interrupts()

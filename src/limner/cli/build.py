@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import options, running, say, say_failures
+from ..core.errors import UsageError
+from . import options, running, say, say_failures, show
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -80,7 +81,7 @@ def check_command(recipe: Path) -> None:
 @options.store
 def new_command(name: str, recipe: str, store: str, **given: Any) -> None:
     """Start a build called NAME, which is also the name of its exam."""
-    from ..build.open import new_build
+    from ..build.engine import new_build
     from ..store import store_exists
     from ..store.store import open_or_empty, open_store
 
@@ -106,12 +107,10 @@ def run_command(name: str, store: Store, **given: Any) -> None:
     A step with new settings, another model or other prompts processes its items again; other steps do only what
     changes for them. --dry-run shows what it would cost at most.
     """
-    from ..build.engine import Spending
+    from ..build.engine import Spending, change_build, with_models
     from ..build.estimate import build_estimate, empty_sources
-    from ..build.open import change_build, with_models
     from ..build.records import load_build
     from ..core import settings
-    from ..report.tables.render import show
     from ..report.tables.status import estimate_table, funnel_rows, funnel_table
     from ..running.setup import service_limits
 
@@ -155,9 +154,8 @@ def run_command(name: str, store: Store, **given: Any) -> None:
 @options.form
 def status_command(name: str, output: Path | None, items: str | None, store: Store, form: str) -> None:
     """Show how many items each step of a build kept and removed, beside the paper's own counts."""
-    from ..build.open import open_build
+    from ..build.engine import open_build
     from ..build.records import load_rows
-    from ..report.tables.render import show
     from ..report.tables.status import funnel_rows, funnel_table
 
     builder = open_build(store, name)
@@ -197,7 +195,7 @@ def review_command(name: str, to: Path | None, source: Path | None, **given: Any
     Serves a page until Ctrl-C; each reviewer has a personal link. For review outside the page, --write and --read use
     a file: set its column action to accept, edit, add, reject, comment or settle; change holds the new fields.
     """
-    from ..build.open import open_build
+    from ..build.engine import open_build
     from ..build.review_files import read_review, write_review
     from ..store.store import open_store
 
@@ -232,9 +230,8 @@ def export_command(name: str, folder: Path, store: Store, training: bool, **give
 
     Pictures whose licence does not allow passing them on are not copied, but listed with their sources.
     """
+    from ..build.engine import open_build
     from ..build.export import export
-    from ..build.open import open_build
-    from ..core.errors import UsageError
 
     if training:
         builder = open_build(store, name)
@@ -256,9 +253,8 @@ def export_command(name: str, folder: Path, store: Store, training: bool, **give
 
 def _serve_review(build: str, given: dict[str, Any]) -> None:
     """Serve a build's review until interrupted; print the links of reviewers who had none."""
-    from ..build.open import open_build
+    from ..build.engine import open_build
     from ..build.reviews import Reviewer, load_reviewers, save_reviewer
-    from ..core.errors import UsageError
     from ..store.store import open_store
 
     try:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class, get_completion_class
 
-Complete = Callable[[click.Context, click.Parameter, str], list[str | CompletionItem]]
+from ..core.registry import entries
+from ..core.registry import names as registered
+
 CORE = Path(__file__).parents[1] / "core"
 SHIPPED = (CORE / "providers.toml", CORE / "services.toml", CORE / "models.toml")
 OWN_SETTINGS = "limner.toml"
@@ -58,7 +61,7 @@ add_completion_class(LimnerBash)
 
 def exams(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
     """Return installed exams, their samples, and exam files in this folder."""
-    installed = _registered("limner.exams")
+    installed = registered("limner.exams")
     files = sorted(str(path) for path in Path().glob("*.toml") if path.name != OWN_SETTINGS)
     return _matching([*installed, *(f"sample/{name}" for name in installed), *files], incomplete)
 
@@ -66,14 +69,14 @@ def exams(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[s
 def painters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
     """Return controls, kinds of painters, and models that draw."""
     name, equals, _ = incomplete.partition("=")
-    kinds = [f"{kind}/" for kind in _registered("limner.painters") if kind != "control"]
+    kinds = [f"{kind}/" for kind in registered("limner.painters") if kind != "control"]
     specs = [*(f"control/{control}" for control in CONTROLS), *kinds, *_models("painters")]
     return _matching([f"{name}={spec}" for spec in specs] if equals else specs, incomplete)
 
 
 def judges(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
     """Return the examiners, kinds of judges, panels, and models that see pictures."""
-    kinds = [f"{kind}/" for kind in _registered("limner.judges") if kind not in ("ocr", "model", "panel")]
+    kinds = [f"{kind}/" for kind in registered("limner.judges") if kind not in ("ocr", "model", "panel")]
     panels = [f"panel/{name}" for file in _settings() for name in file.get("panels", {})]
     return _matching([*EXAMINERS, *panels, *kinds, *_models("models")], incomplete)
 
@@ -98,7 +101,7 @@ def tables(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 def strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
     """Return the strategies; after a ``+``, the next one."""
     before, plus, _ = incomplete.rpartition("+")
-    return _matching([f"{before}{plus}{name}" for name in _registered("limner.strategies")], incomplete)
+    return _matching([f"{before}{plus}{name}" for name in registered("limner.strategies")], incomplete)
 
 
 def _exam(ctx: click.Context) -> str:
@@ -110,12 +113,6 @@ def _exam(ctx: click.Context) -> str:
 def _matching(names: Iterable[str], incomplete: str) -> list[str | CompletionItem]:
     """Return the names that begin with the typed text, each once; names that could control a terminal are left out."""
     return list(dict.fromkeys(name for name in names if name and name.startswith(incomplete) and name.isprintable()))
-
-
-def _registered(group: str) -> list[str]:
-    from ..core.registry import names
-
-    return names(group)
 
 
 def _models(sort: str) -> list[str]:
@@ -137,10 +134,6 @@ def _toml(file: Path) -> dict[str, Any]:
 
 def _exam_folders() -> Iterator[tuple[str, Path]]:
     """Yield installed exams with their modules' folders, without loading them."""
-    from importlib.util import find_spec
-
-    from ..core.registry import entries
-
     for entry in entries("limner.exams"):
         module, _, name = entry.value.partition(":")
         top, *rest = module.split(".")
@@ -161,8 +154,6 @@ def completion_command(shell: str) -> None:
     zsh:   add to ~/.zshrc     eval "$(limner completion zsh)"
     fish:  limner completion fish > ~/.config/fish/completions/limner.fish
     """
-    from click.shell_completion import get_completion_class
-
     from . import say
 
     context = click.get_current_context().find_root()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import options, running, say
+from ..core.errors import UsageError
+from . import options, running, say, show
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -28,8 +29,6 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
     Without --painter, estimates `limner mark`; with --shard, only that part of the run.
     """
     from ..core import settings
-    from ..core.errors import UsageError
-    from ..report.tables.render import show
     from ..report.tables.status import estimate_table
     from ..running.estimate import estimate, total
     from ..store.store import open_or_empty, open_store
@@ -39,7 +38,7 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
         raise UsageError("name a painter with --painter, or a judge with --judge")
     shard = running.make_shard(given)
     with open_or_empty(given["store"]) if draw else open_store(given["store"]) as store:
-        plan = running.make_plan(exam, store, given, asking, draw, batch=given["batch"], shard=shard)
+        plan = running.make_plan(exam, store, given, draw=draw, asking=asking, shard=shard)
         running.warn_of_models(plan, asking)
         estimates = estimate(plan, store, settings.load())
     dollars, unknown = total(estimates)
@@ -63,7 +62,6 @@ def estimate_command(exam: str, form: str, **given: Any) -> None:
 def spend_command(by: tuple[str, ...], purse: str | None, store: Store, form: str) -> None:
     """Show what was spent on image calls (paint) and chat calls (chat), failed attempts included."""
     from ..calls.budget import read_purses
-    from ..report.tables.render import show
     from ..report.tables.status import purse_table, spend_table
     from ..running.estimate import spent
 
@@ -87,7 +85,6 @@ def batches_command(every: bool, cancel: str | None, store: Store, form: str) ->
     """
     from ..calls.batches import read_batches
     from ..core import settings
-    from ..report.tables.render import show
     from ..report.tables.status import batches_table
     from ..running.batch import cancel_batch
 
@@ -110,8 +107,6 @@ def models_command(context: click.Context, find: str | None, gone: bool, form: s
     if context.invoked_subcommand is not None:
         return
     from ..core import catalogue, settings
-    from ..core.errors import UsageError
-    from ..report.tables.render import show
     from ..report.tables.status import chosen_models, models_body, models_table
 
     loaded, day = settings.load(), catalogue.today()

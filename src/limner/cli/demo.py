@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from . import options, running, say
+from . import options, running, say, show
 from .complete import completion_command as completion_command
 
 
@@ -29,7 +29,6 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     from ..exams import SHIPPED, kind, read, resolve
     from ..exams.key import PAINTERS
     from ..report.site import build
-    from ..report.tables.render import show
     from ..report.tables.status import demo_sentences, demo_table, ocr_sentence
     from ..store.store import open_store
 
@@ -38,7 +37,7 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     with open_store(store, create=True) as opened:
         for name in SHIPPED:
             how: dict[str, Any] = {"judges": ["key"], "store": opened}
-            measuring = Measuring(regions="key") if REGIONS in kind(name).protocol.needs else None
+            measuring = Measuring({REGIONS: "key"}) if REGIONS in kind(name).protocol.needs else None
             with running.show_progress() as watch:
                 progress = api.run(f"sample/{name}", painters=painters, watch=watch, measuring=measuring, **how)
             standings[name] = api.scores(f"sample/{name}", painters=list(PAINTERS), **how)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import complete, options, running, say, say_failures
+from ..core.errors import LimnerError, UsageError
+from . import complete, options, running, say, say_failures, show
 
 if TYPE_CHECKING:
     from ..certify.proof import ProofRun
@@ -29,7 +30,6 @@ SHOWN_LINTS = 20
 def exams_command(exam: str | None, form: str) -> None:
     """List installed exams, with state and licence of their data; of one EXAM, scores, variants and presets."""
     from ..exams import kind, resolve
-    from ..report.tables.render import show
     from ..report.tables.status import exams_table, list_exams
 
     if exam is None:
@@ -92,10 +92,9 @@ def prove(exam: str, **given: Any) -> None:
     about the same one. Stored replies cost nothing: run it again to resume. --dry-run reads the references and shows
     what the rest would cost at most.
     """
-    from ..certify.certificate import open_judge_exam
+    from ..certify.examine import open_judge_exam
     from ..certify.proof import open_proof
     from ..core import settings
-    from ..core.errors import UsageError
     from ..store.store import open_or_empty, open_store
 
     if len(given["judges"]) != 1:
@@ -107,7 +106,7 @@ def prove(exam: str, **given: Any) -> None:
         selection = options.make_selection(given)
         opened = open_judge_exam(given["judges"][0], exam, store, asking, given["data"], selection)
         if not given["dry_run"]:
-            opened.examination.check(given["budget"])
+            opened.check(given["budget"])
         run = open_proof(opened, given["seed"], given["every_fault"])
         if given["dry_run"]:
             estimate = run.estimate(settings.load(), given["retry_failed"])
@@ -122,7 +121,6 @@ def _carry_out(run: ProofRun, store: Store, form: str, given: dict[str, Any]) ->
     from ..build.criterion_words import criterion_faults
     from ..build.lint import lint_exam
     from ..report.tables.certificates import proof_tables
-    from ..report.tables.render import show
 
     how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
     lints = lint_exam(run.opened.exam, run.opened.protocol)
@@ -164,7 +162,6 @@ def stats(exam: str, store: Store, **given: Any) -> None:
     from .. import api, exams
     from ..report.tables.analyses import item_tables, items_csv
     from ..report.tables.model import nothing_marked
-    from ..report.tables.render import show
     from ..scoring import ON
     from ..scoring.items import item_statistics
 
@@ -193,7 +190,6 @@ def get(name: str, accept_licence: bool) -> None:
     First shows where the data is, how large it is and under which licence. A broken download continues where it
     stopped. The data is kept in the folder LIMNER_DATA, by default ~/.cache/limner.
     """
-    from ..core.errors import LimnerError, UsageError
     from ..exams import data_folder, downloaded_data, how_to_get, kind, read, resolve
     from ..running.get_data import download, look_up
 
@@ -271,7 +267,6 @@ def _ask_about_pairs(
     from ..build.lint import ask_about_pairs
     from ..calls import Budget, Calls
     from ..core import settings
-    from ..core.errors import UsageError
     from ..core.images import Preparer
     from ..core.loops import run_to_end
     from ..models import open_model
@@ -361,12 +356,12 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     cost, and how small a fault of the judge each test would find. --again repeats a gold set, and a sequential test
     shows whether the judge has drifted; for a retired judge, its successor is examined.
     """
-    from ..certify.certificate import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify, open_judge_exam
+    from ..certify.certificate import DEFAULT_QUESTIONS, QUICK_QUESTIONS, certify
+    from ..certify.examine import open_judge_exam
     from ..certify.planted import power
     from ..certify.watch import rewatch
     from ..core import settings
     from ..report.tables.certificates import certificate_tables, drift_table, power_table
-    from ..report.tables.render import show
     from ..report.tables.status import estimate_table
     from ..store.store import open_or_empty, open_store
 
@@ -387,12 +382,12 @@ def examine_judge_command(judge: str, **given: Any) -> None:
         else:
             opened = open_judge_exam(judge, given["exam"], store, asking, given["data"], options.make_selection(given))
             if not given["dry_run"]:
-                opened.examination.check(given["budget"])
+                opened.check(given["budget"])
             extent = {name: given[name] for name in ("seed", "quick")}
             questions = given["questions"] or (QUICK_QUESTIONS if given["quick"] else DEFAULT_QUESTIONS)
             steps = opened.trials(questions, **extent)
             if given["dry_run"]:
-                estimate = opened.examination.estimate(steps, settings.load(), given["retry_failed"])
+                estimate = opened.estimate(steps, settings.load(), given["retry_failed"])
                 tests = power(steps, opened.protocol)
                 count = min(questions, len(opened.exam.questions))
                 show(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from . import STORE, complete, say
+from . import HELP, STORE, complete, say
 
 if TYPE_CHECKING:
     from ..api import Asking
@@ -62,9 +62,9 @@ class SectionedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options section by section, those of no section first."""
-        titles = {name: title for title, names in _load_help()["sections"].items() for name in names}
-        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in (OWN_SECTION, *_load_help()["sections"])}
-        rare = () if ctx.meta.get(ALL) else _load_help()["rare"]
+        titles = {name: title for title, names in HELP["sections"].items() for name in names}
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in (OWN_SECTION, *HELP["sections"])}
+        rare = () if ctx.meta.get(ALL) else HELP["rare"]
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and param.name not in rare and (record := param.get_help_record(ctx)):
                 sections[titles.get(param.name or "", OWN_SECTION)].append(record)
@@ -75,7 +75,7 @@ class SectionedCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples; each command stays on one line, ready to copy."""
-        if examples := _load_help()["examples"].get(self.name):
+        if examples := HELP["examples"].get(self.name):
             with formatter.section("Examples"):
                 for about, words in examples.items():
                     formatter.write(f"{'':>{formatter.current_indent}}{about}:\n")
@@ -91,13 +91,6 @@ def _show_all(ctx: click.Context, param: click.Parameter, given: bool) -> None:
         ctx.meta[ALL] = True
         say(ctx.get_help())
         ctx.exit()
-
-
-@cache
-def _load_help() -> dict[str, Any]:
-    import tomllib
-
-    return tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))
 
 
 def combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -204,6 +197,8 @@ devices = click.option(
 require_all = click.option(
     "--require-all", is_flag=True, help="Count a question without an image in a folder as a failure."
 )
+drawing = combine_options(painters, painter_args, devices, require_all)
+"""The options on who draws."""
 selection = combine_options(
     click.option("--subset", metavar="NAME", help="Only the questions of this subset of the exam, such as mini."),
     click.option("--ids", metavar="A,B|@FILE", help="Only these questions."),
@@ -344,8 +339,8 @@ def make_measuring(given: dict[str, Any]) -> Measuring | None:
     """Return the measurements that a command's arguments ask for beyond what the exam needs."""
     from ..evidence.backends import Measuring
 
-    regions, aesthetics = given.get("regions"), given.get("aesthetics")
-    return Measuring(regions=regions, aesthetics=aesthetics) if regions or aesthetics else None
+    words = {name: given[name] for name in ("regions", "aesthetics") if given.get(name)}
+    return Measuring(words) if words else None
 
 
 def make_asking(given: dict[str, Any]) -> Asking:

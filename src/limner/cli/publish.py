@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import complete, options, running, say, say_failures
+from ..core.errors import LimnerError, UsageError
+from . import complete, options, running, say, say_failures, show
 
 if TYPE_CHECKING:
     from ..report.reproduce import Checklist, Reproduction
@@ -251,7 +252,6 @@ def reproduce_command(exam: str, run_it: bool, form: str, output: Path | None, p
     limner reproduce genexam --data DIR
     limner reproduce genexam --data DIR --painter 'Nano Banana Pro' --run --budget 20 -o paper
     """
-    from ..core.errors import UsageError
     from ..store import store_exists
     from ..store.store import open_or_empty, open_store
 
@@ -306,7 +306,6 @@ def _make_steps(asked: Reproduction, store: Store) -> Checklist:
     Raises:
         UsageError: The exam's questions are unknown.
     """
-    from ..core.errors import UsageError
     from ..report.reproduce import make_checklist
 
     checklist = make_checklist(asked, store, counted=False)
@@ -337,7 +336,6 @@ def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> RunOutcome
 
 def _show(checklist: Checklist, done: RunOutcome | None, form: str) -> None:
     from ..report.reproduce.document import checklist_tables, commands
-    from ..report.tables.render import show
 
     if form == "json":
         body = checklist.to_json()
@@ -357,7 +355,6 @@ def _show(checklist: Checklist, done: RunOutcome | None, form: str) -> None:
 
 def _write_folder(checklist: Checklist, output: Path, pdf: bool) -> int:
     """Write the folder and return the exit code: 3 if the PDF could not be written."""
-    from ..core.errors import LimnerError
     from ..report.reproduce.document import write_folder, write_pdf
 
     page = write_folder(checklist, output)

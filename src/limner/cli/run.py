@@ -12,7 +12,6 @@ import click
 from . import options, running, say
 
 if TYPE_CHECKING:
-    from ..core.exam import Selection
     from ..evidence.metrics import LocalMetric
     from ..running.plan import Plan
     from ..store import Store
@@ -20,10 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("run", cls=options.SectionedCommand)
 @options.exam
-@options.painters
-@options.painter_args
-@options.devices
-@options.require_all
+@options.drawing
 @running.plan_options
 @running.all_run_options
 def run_command(exam: str, **given: Any) -> None:
@@ -36,10 +32,7 @@ def run_command(exam: str, **given: Any) -> None:
 
 @click.command("draw", cls=options.SectionedCommand)
 @options.exam
-@options.painters
-@options.painter_args
-@options.devices
-@options.require_all
+@options.drawing
 @options.strategies
 @options.exam_options
 @options.prompts
@@ -136,7 +129,7 @@ def rate_command(exam: str, store: Store, **given: Any) -> None:
 
     if given["against"] and given["baseline"] != "arena":
         raise click.UsageError("--against needs --as arena")
-    plan = running.plan_stored(exam, store, given)
+    plan = running.make_plan(exam, store, given, draw=False, measuring=None)
     if given["against"]:
         known_painters(store, plan.exam.name, [given["against"]])
     args = options.parse_values(given["judge_args"], "--judge-arg")
@@ -200,19 +193,20 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
             raise click.UsageError(f"--probe {name}: no such measurement; available: {', '.join(evidence_names())}")
     probes, words = tuple(named), {name: word for name, word in named.items() if word}
     given |= {name: words.pop(name) for name in EVIDENCE if name in words}
-    selection, imported = options.make_selection(given), 0
+    imported = 0
     for name in EVIDENCE:
         if is_table(given[name]):
-            imported += _import_values(exam, name, given[name], store, selection, given["dry_run"])
+            imported += _import_values(exam, name, given[name], given, store)
             given[name], probes = None, tuple(probe for probe in probes if probe != name)
-    wanted = Measuring(probes, given["ocr"], given["regions"], given["aesthetics"], words)
-    if imported and not probes and not wanted.named:
+    words |= {name: given[name] for name in EVIDENCE if given[name] is not None}
+    wanted = Measuring(words, probes)
+    if imported and not probes and not words:
         if given["form"] == "json":
             say(json.dumps({"values": imported}))
         return 0
-    plan = running.plan_stored(exam, store, given, measuring=wanted)
+    plan = running.make_plan(exam, store, given, draw=False, measuring=wanted)
     if not plan.probes:
-        plan = running.plan_stored(exam, store, given, measuring=replace(wanted, probes=("ocr",)))
+        plan = running.make_plan(exam, store, given, draw=False, measuring=replace(wanted, probes=("ocr",)))
     runner = Runner(plan, store)
     runner.check()
     for probe in plan.probes:
@@ -227,25 +221,21 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
     return running.exit_code(running.run_with_progress(runner, given))
 
 
-def _import_values(exam: str, name: str, word: str, store: Store, selection: Selection, dry: bool) -> int:
+def _import_values(exam: str, name: str, word: str, given: dict[str, Any], store: Store) -> int:
     """Import values from a table, and return their number."""
-    from .. import exams
     from ..core.errors import UsageError
     from ..evidence.backends import table_of
     from ..evidence.imported import COLUMNS, read_table
-    from ..scoring.groups import stored_exam
-    from ..store.records import load_drawings, load_exam
+    from ..store.records import load_drawings
 
     if name not in COLUMNS:
         raise UsageError(f"--{name} {word}: only tables of {' and '.join(COLUMNS)} can be imported")
-    named = stored_exam(exam, store)
-    kind = exams.kind(named.kind)
-    chosen = load_exam(store, named.name, kind.rubric).select(selection, kind.protocol.breakdowns)
-    ids = {question.id for question in chosen.questions}
-    drawings = [drawing for drawing in load_drawings(store, named.name) if drawing.question_id in ids]
+    plan = running.make_plan(exam, store, given, draw=False, measuring=None)
+    ids = {question.id for question in plan.exam.questions}
+    drawings = [drawing for drawing in load_drawings(store, plan.exam.name) if drawing.question_id in ids]
     label, path = table_of(word)
     table = read_table(name, path, drawings, label)
-    if not dry:
+    if not given["dry_run"]:
         table.save(store).result()
     say(f"{name}: {len(table.values)} values from {path}, as {table.backend}", err=True)
     return len(table.values)
@@ -258,7 +248,7 @@ def measure_metrics(exam: str, given: dict[str, Any], store: Store) -> int:
 
     words = given["metrics"]
     opened = {word: open_metric(word) for word in words if not is_table(word)}
-    plan = running.plan_stored(exam, store, given)
+    plan = running.make_plan(exam, store, given, draw=False, measuring=None)
     for metric in opened.values():
         metric.check()
     codes = [_import_metrics(plan, word, given, store) for word in words if is_table(word)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from . import options, say, say_failures
+from . import options, say, say_failures, show
 from .options import combine_options
 
 if TYPE_CHECKING:
@@ -148,14 +148,8 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     shard = make_shard(given)
 
     def make(store: Store, whole: Exam[Any] | None = None) -> Plan:
-        how: dict[str, Any] = {
-            name: given[name] for name in ("concurrency", "budget", "purse", "change_purse", "batch")
-        }
-        if whole is not None:
-            how["loaded"] = ExamSource(whole.name, whole.kind, None), whole
-        hours = given["batch_wait"]
-        how["batch_wait"] = None if hours is None else hours * 3600
-        return make_plan(exam, store, given, asking, draw, shard=shard, **how)
+        loaded = None if whole is None else (ExamSource(whole.name, whole.kind, None), whole)
+        return make_plan(exam, store, given, draw=draw, asking=asking, shard=shard, loaded=loaded)
 
     whole: Exam[Any] | None = None
     if draw and not given["dry_run"] and not store_exists(given["store"]):
@@ -184,7 +178,6 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         progress = run_with_progress(runner, given)
         if plan.judges and given["form"] != "json" and not progress.interrupted and not progress.submitted:
             from ..core.exam import Selection
-            from ..report.tables.render import show
             from ..report.tables.scores import standing_tables
 
             backlog = runner.backlog
@@ -218,49 +211,38 @@ def exit_code(progress: Progress) -> int:
     return 130 if progress.interrupted else 3 if progress.failed or progress.submitted else 0
 
 
-def plan_stored(exam: str, store: Store, given: dict[str, Any], **how: Any) -> Plan:
-    """Return the plan of work on stored drawings; `how` is passed to `limner.running.setup.make_plan`."""
-    from .. import api
-
-    names = ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")
-    how |= {name: given[name] for name in names}
-    return api.plan(exam, store, selection=options.make_selection(given), draw=False, **how)
-
-
 def show_estimate(form: str, title: str, questions: int, estimate: Estimate) -> None:
     """Print the estimate of a dry run."""
-    from ..report.tables.render import show
     from ..report.tables.status import estimate_table
 
     show(form, lambda: [estimate_table(title, questions, [estimate])], body=estimate.to_json)
 
 
-def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, draw: bool, **how: Any) -> Plan:
-    """Return the plan that a command's arguments ask for; `how` is passed to `limner.running.plan.Plan`."""
+PLANNED = (
+    "painters", "data", "devices", "strategies", "seeds", "repeats", "retry_failed", "require_all", "concurrency",
+    "budget", "purse", "change_purse", "batch",
+)  # fmt: skip
+"""Options that a plan takes as they are."""
+
+
+def make_plan(exam: str, store: Store, given: dict[str, Any], **how: Any) -> Plan:
+    """Return the plan that a command's arguments ask for; `how` is passed to `limner.running.setup.make_plan`."""
     from .. import api
 
-    words = {
-        "painters": given["painters"],
-        "asking": asking,
-        "painter_options": options.parse_values(given.get("painter_args", ()), "--painter-arg"),
-        "devices": given.get("devices"),
-        "strategies": given.get("strategies", ()),
-        "strategy_options": options.parse_pairs(given.get("strategy_options", ()), "-S"),
-        "measuring": options.make_measuring(given),
-        "draw": draw,
-        "seeds": given.get("seeds", 1),
-        "repeats": given.get("repeats", 1),
-        "retry_failed": given["retry_failed"],
-        "require_all": given.get("require_all", False),
-        **({} if given.get("seed") is None else {"first_seed": given["seed"]}),
-    }
+    how = {"measuring": options.make_measuring(given)} | how | {name: given[name] for name in PLANNED if name in given}
+    how["painter_options"] = options.parse_values(given.get("painter_args", ()), "--painter-arg")
+    how["strategy_options"] = options.parse_pairs(given.get("strategy_options", ()), "-S")
+    if given.get("seed") is not None:
+        how["first_seed"] = given["seed"]
+    if given.get("batch_wait") is not None:
+        how["batch_wait"] = given["batch_wait"] * 3600
     if given.get("study") is not None:
         from ..core.evaluator import name_and_spec
         from ..study.new import study_drawings
 
         names = [name_and_spec(word)[0] for word in given["painters"]]
-        words["only_drawings"] = study_drawings(store, exam, given["study"], names)
-    return api.plan(exam, store, data=given["data"], selection=options.make_selection(given), **words, **how)
+        how["only_drawings"] = study_drawings(store, exam, given["study"], names)
+    return api.plan(exam, store, selection=options.make_selection(given), **how)
 
 
 def make_shard(given: dict[str, Any]) -> Shard | None:
@@ -302,10 +284,13 @@ def warn_of_models(plan: Plan, asking: Asking) -> None:
     """Warn of models that are or soon will be retired, and name a successor for a preset's judge."""
     from .. import exams
     from ..core import catalogue, settings
+    from ..painters import ApiPainter
+    from ..running.batch import payers
 
+    names = [payer.spec if isinstance(payer, ApiPainter) else payer.name for payer in payers(plan)]
     preset_judge = None if asking.judges else exams.kind(plan.exam.kind).preset(asking.preset).get("judge")
     models, day = settings.load().models, catalogue.today()
-    for name, warning in catalogue.lifetime_warnings(plan.models, models, day).items():
+    for name, warning in catalogue.lifetime_warnings(names, models, day).items():
         say(f"warning: {warning}", err=True)
         if name == preset_judge and (successor := catalogue.successor_of(name, models, day)) is not None:
             say(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import complete, options, running, say, say_failures
+from . import complete, options, running, say, say_failures, show
 
 if TYPE_CHECKING:
     from ..report.tables.comparison import Comparisons, ExamComparison
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 def scores_command(exam: str, **given: Any) -> None:
     """Show the scores in a store. Needs only the store."""
     from .. import api
-    from ..report.tables.render import show
 
     how = {name: given[name] for name in ("by", "store", "on", "sort", "study")}
     standings = api.scores(exam, **how, **options.group_filters(given))
@@ -69,7 +68,6 @@ def compare_command(exam: str | None, **given: Any) -> None:
     in the same order.
     """
     from .. import api
-    from ..report.tables.render import show
 
     if (exam is None) == (given["exams"] is None):
         raise click.UsageError("name one EXAM, or several with --exams A,B")
@@ -136,7 +134,6 @@ def agree_command(exam: str, **given: Any) -> None:
         return (_pairs if given["pairs"] else _weights)(exam, given)
     from .. import api
     from ..report.tables.agreement import summary_table
-    from ..report.tables.render import show
 
     how = {name: given[name] for name in ("score", "store", "study", "by")}
     agreement = api.agree(exam, **how, **options.group_filters(given))
@@ -241,7 +238,6 @@ def modes_command(exam: str, store: Store, **given: Any) -> None:
     from .. import api
     from ..core import settings
     from ..report.tables.analyses import count_modes, modes_table
-    from ..report.tables.render import show
 
     how = {name: given[name] for name in ("model", "prompts", "on")}
     args = options.parse_values(given["model_args"], "--model-arg")
@@ -269,7 +265,6 @@ def modes_command(exam: str, store: Store, **given: Any) -> None:
 
 def _pairs(exam: str, given: dict[str, Any]) -> None:
     from ..report.tables.people import preference_tables, preferences_csv
-    from ..report.tables.render import show
     from ..scoring.preferences import preferences
 
     choices = preferences(exam, **{name: given[name] for name in ("study", "judges", "painters", "without", "store")})
@@ -279,7 +274,6 @@ def _pairs(exam: str, given: dict[str, Any]) -> None:
 
 def _weights(exam: str, given: dict[str, Any]) -> None:
     from ..report.tables.people import weight_tables, weights_csv
-    from ..report.tables.render import show
     from ..scoring.weights import fitted_weights
 
     train = [name.strip() for name in (given["train"] or "").split(",") if name.strip()]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import options, say
+from ..core.errors import UsageError
+from . import options, say, show
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -47,7 +48,6 @@ def new_command(name: str, store: Store, **given: Any) -> None:
     """
     import json
 
-    from ..core.errors import UsageError
     from ..study.new import create_study
 
     consent = None
@@ -88,7 +88,6 @@ def new_command(name: str, store: Store, **given: Any) -> None:
 @options.open_store
 def serve_command(name: str, store: Store, **given: Any) -> None:
     """Serve a study's page until interrupted. Every answer is stored before it is acknowledged."""
-    from ..core.errors import UsageError
 
     try:
         from ..serve.base import serve
@@ -116,7 +115,6 @@ def serve_command(name: str, store: Store, **given: Any) -> None:
 @options.open_store
 def status_command(name: str | None, store: Store, **given: Any) -> None:
     """Show a study's progress: places done, checks passed, agreement so far. Without NAME, list all studies."""
-    from ..report.tables.render import show
     from ..report.tables.status import agreement_table, progress_table, studies_table
     from ..study.open import open_study
     from ..study.progress import leave_out, progress_of
@@ -197,7 +195,6 @@ def forget_command(name: str, rater: str, address: str, store: Store) -> None:
 @options.open_store
 def export_command(name: str, store: Store, **given: Any) -> None:
     """Export a study's answers as CSV, JSON lines, or for Label Studio."""
-    from ..core.errors import UsageError
     from ..study.answers import LEFT_OUT
     from ..study.exchange import answer_rows, write_annotations, write_answers, write_tasks
     from ..study.open import open_study

@@ -6,6 +6,7 @@ Templates are Markdown with ``{{name}}`` fields, shipped or written by the user.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import Any, Generic, TypeVar
 
 from .errors import UsageError
 from .marks import Criterion
+
+FIELD = re.compile(r"\{\{([^{}]+)\}\}")
+"""A field in a template or a text."""
 
 
 @dataclass(frozen=True)
@@ -94,12 +98,7 @@ class Prompts:
             if field_name not in spare and f"{{{{{field_name}}}}}" not in text:
                 raise UsageError(f"prompt template {name}.md lacks the field {{{{{field_name}}}}}")
         # One pass over the template, so that "{{…}}" inside a value is not filled.
-        pieces = text.split("{{")
-        out = [pieces[0]]
-        for piece in pieces[1:]:
-            key, end, rest = piece.partition("}}")
-            out.append(fields[key] + rest if end and key in fields else "{{" + piece)
-        return "".join(out)
+        return FIELD.sub(lambda gap: fields.get(gap[1], gap[0]), text)
 
 
 T_co = TypeVar("T_co", covariant=True)

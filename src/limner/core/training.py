@@ -71,7 +71,7 @@ def find_overlap(samples: Iterable[Question[TrainSample]], questions: Iterable[Q
     return find_concepts(given, ((item.id, item.tags.get("concept", ""), item.prompt) for item in questions))
 
 
-def find_concepts(given: Iterable[tuple[str, str]], asked: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
+def find_concepts(given: Sequence[tuple[str, str]], asked: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
     """Return the overlap as `find_overlap` does, from plain tuples.
 
     Args:
@@ -81,24 +81,18 @@ def find_concepts(given: Iterable[tuple[str, str]], asked: Iterable[tuple[str, s
     >>> find_concepts([("water cycle", "Draw it.")], [("q1", "", "The water cycle, please"), ("q2", "rain", "Rain")])
     {'water cycle': ['q1']}
     """
-    wanted = [(name, normalize_words(name), normalize_words(prompt)) for name, prompt in given]
-    lengths = {len(concept.split()) for _, concept, _ in wanted}
-    overlaps: dict[str, list[str]] = {}
-    named: dict[str, dict[str, None]] = {}
-    worded: dict[str, dict[str, None]] = {}
-    order: dict[str, int] = {}
+    named: dict[str, list[str]] = {}
+    worded: dict[str, list[str]] = {}
+    for name, prompt in given:
+        if concept := normalize_words(name):
+            named.setdefault(concept, []).append(name)
+        worded.setdefault(normalize_words(prompt), []).append(name)
+    lengths = {len(concept.split()) for concept in named}
+    overlaps: dict[str, dict[str, None]] = {name: {} for name, _ in given}
     for id, tag, prompt in asked:
-        order.setdefault(id, len(order))
-        text = normalize_words(prompt)
-        words = text.split()
-        for length in lengths:
-            for at in range(len(words) - length + 1):
-                named.setdefault(" ".join(words[at : at + length]), {})[id] = None
-        named.setdefault(normalize_words(tag), {})[id] = None
-        worded.setdefault(text, {})[id] = None
-    for name, concept, prompt in wanted:
-        ids = {*named.get(concept, ()), *worded.get(prompt, ())} if concept else {*worded.get(prompt, ())}
-        for id in sorted(ids, key=order.__getitem__):
-            matched = overlaps.setdefault(name, [])
-            matched += [] if id in matched else [id]
-    return overlaps
+        words = normalize_words(prompt).split()
+        runs = {" ".join(words[at : at + length]) for length in lengths for at in range(len(words) - length + 1)}
+        same = worded.get(" ".join(words), [])
+        for name in (*same, *(name for run in (*runs, normalize_words(tag)) for name in named.get(run, ()))):
+            overlaps[name][id] = None
+    return {name: list(ids) for name, ids in overlaps.items() if ids}

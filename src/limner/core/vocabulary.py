@@ -357,6 +357,10 @@ class RuleOutcome:
     reason: str
     detail: str = ""
 
+    def __str__(self) -> str:
+        """Return the reason with its details."""
+        return f"{self.reason}: {self.detail}" if self.detail else self.reason
+
 
 def apply_rules(rules: Sequence[Rule], values: Mapping[str, Any]) -> Iterator[RuleOutcome]:
     """Yield the outcomes of all rules that fail, in order; after one other than ``warn``, none follows."""

@@ -1,11 +1,12 @@
-"""Opening of probes from words of the command line: what to measure, and with which backend."""
+"""Opening of probes from words of the command line, and the probes of regions and aesthetics."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
@@ -13,12 +14,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from ..calls import Calls, Fault
+from ..calls import Attempt, Calls, Fault, Request, Result, digest
+from ..core.catalogue import price_of
 from ..core.errors import UsageError
-from ..core.evidence import AESTHETICS, EVIDENCE, MODEL_PREFIX, OCR
-from ..core.images import BadImage, Preparer, inspect
+from ..core.evidence import AESTHETICS, EVIDENCE, MODEL_PREFIX, OCR, REGIONS, TextLine
+from ..core.images import BadImage, Preparer, decode, inspect, is_one_colour
 from ..core.settings import Settings, parse_value
-from ..workers import Recipe, environment
+from ..exams.key import counted_regions
+from ..workers import Recipe, WorkerUnfit, cores, environment
 from .probe import (
     MODEL_KIND,
     Finding,
@@ -31,7 +34,7 @@ from .probe import (
     evidence_names,
     probe_kind,
 )
-from .regions import COUNTERS
+from .regions import COUNTERS, open_counter
 from .unipercept import KEY
 
 NONE = "none"
@@ -43,29 +46,12 @@ class Measuring:
     """The evidence to measure, and its backends.
 
     Attributes:
+        words: The words for backends, by evidence; see `limner.evidence.probe`. ``none`` turns a measurement off.
         probes: The evidence to measure, regardless of the exam; by default, what the exam needs or a word names.
-        ocr: The word for the backend that reads text; see `limner.evidence.probe`.
-        regions: The word for the backend that counts regions, or ``none``.
-        aesthetics: The word for the backend that rates aesthetics.
-        others: Words for the backends of other evidence.
     """
 
+    words: Mapping[str, str] = field(default_factory=dict)
     probes: tuple[str, ...] = ()
-    ocr: str | None = None
-    regions: str | None = None
-    aesthetics: str | None = None
-    others: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def words(self) -> dict[str, str]:
-        """The given words by evidence."""
-        given = {name: getattr(self, name) for name in EVIDENCE} | dict(self.others)
-        return {name: word for name, word in given.items() if word is not None}
-
-    @property
-    def named(self) -> frozenset[str]:
-        """The evidence for which a word was given."""
-        return frozenset(self.words)
 
 
 def open_probes(
@@ -79,7 +65,7 @@ def open_probes(
     names = evidence_names()
     usual = {name: getattr(settings.evidence, name) for name in EVIDENCE}
     given = {name: measuring.words.get(name) or usual.get(name) for name in names}
-    wanted = set(measuring.probes) or {*needs, *measuring.named, *(name for name in uses if given.get(name))}
+    wanted = set(measuring.probes) or {*needs, *measuring.words, *(name for name in uses if given.get(name))}
     if AESTHETICS in wanted and given[AESTHETICS] is None:
         raise UsageError("aesthetics: choose a backend, such as --aesthetics unipercept:PYTHON")
     wanted -= {name for name in wanted if given.get(name) == NONE}
@@ -118,7 +104,6 @@ def _rapidocr(given: ProbeInputs) -> Probe:
 
 
 def _tesseract(given: ProbeInputs) -> Probe:
-    from ..workers import Recipe
     from . import ocr as tesseract
 
     spoken, seconds = given.rest or tesseract.LANGUAGES, given.settings.evidence.ocr_timeout_s
@@ -134,16 +119,12 @@ def _reader(given: ProbeInputs) -> Probe:
 
 
 def _regions(given: ProbeInputs) -> Probe:
-    from .regions import RegionsProbe
-
     assert given.reader is not None
     word = given.word.partition("?")[0]
     return RegionsProbe(word, given.options, given.reader, given.settings.evidence.regions_timeout_s)
 
 
 def _key_regions(given: ProbeInputs) -> Probe:
-    from .regions import KeyRegions
-
     return KeyRegions()
 
 
@@ -280,3 +261,89 @@ def _find_python(python: str) -> str:
         raise UsageError(f"unipercept:{python}: no such program; {HELP}")
     # Not resolved: the Python of a virtual environment is a link, and finds its packages by the link's location.
     return str(Path(program).absolute())
+
+
+REGIONS_S = 600.0
+"""Seconds allowed for counting on one image."""
+MAX_NAME_CHARS = 200
+"""The longest backend name that a store accepts, in characters."""
+
+
+class RegionsProbe(LocalProbe):
+    """A probe that counts regions with the counter named by a word.
+
+    The journal also keeps the boxes. `ocr` reads the lines of text, which count as regions.
+    """
+
+    def __init__(self, word: str, options: Mapping[str, Any], ocr: Probe, seconds: float = REGIONS_S) -> None:
+        self._counter, self._ocr = open_counter(word, **options), ocr
+        # Each model uses all cores.
+        light = word == "classical"
+        args = json.dumps({"word": word, "options": dict(options)}, sort_keys=True)
+        recipe = Recipe(
+            word, "limner.evidence.backends:counter", args, workers=cores() if light else 1, single=light,
+            gpu=word.startswith("sam2.1") and options.get("device") != "cpu",
+        )  # fmt: skip
+        super().__init__("regions", "", recipe, seconds)
+
+    @property
+    def name(self) -> str:
+        """The names of the counter and of the text reader."""
+        if not self._name:
+            reader = self._ocr.name
+            name = f"{self._counter.name} lines={reader.partition(' ')[0]}#{digest(reader)[:12]}"
+            self._name = name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 13]}#{digest(name)[:12]}"
+        return self._name
+
+    def check(self) -> None:
+        """Check that the counter and the text reader can work."""
+        self._ocr.check()
+        self._counter.check()
+
+    def unpriced(self) -> str | None:
+        """Return the text reader's answer, as counting costs nothing."""
+        return self._ocr.unpriced()
+
+    def price(self) -> tuple[float | None, str]:
+        """Return the price of reading the lines; see `limner.core.catalogue.Priced`."""
+        return price_of(self._ocr)
+
+    async def measure(self, image: bytes, calls: Calls) -> Finding:
+        """See `limner.evidence.probe.Probe`."""
+        read = await self._ocr.measure(image, calls)
+        counted, call = await self.ask(image, calls, lines=read.value, named=self._counter.name)
+        return Finding(counted["count"], self.name, call)
+
+
+def counter(word: str, options: dict[str, Any]) -> Callable[..., dict[str, Any]]:
+    """Return the function with which a worker counts."""
+    made = open_counter(word, **options)
+
+    def count(data: bytes, lines: list[dict[str, Any]], named: str) -> dict[str, Any]:
+        if made.name != named:
+            # Another machine may have other devices; its counts must not be stored under this name.
+            raise WorkerUnfit(
+                f"the worker counts as {made.name}, not as {named}: give device= and precision= with --regions"
+            )
+        return made.count(decode(data), [TextLine.from_json(line) for line in lines]).to_json()
+
+    return count
+
+
+class KeyRegions(Probe):
+    """The probe that looks a picture up in the answer keys of the bundled samples; a blank sheet has no regions."""
+
+    evidence, name = REGIONS, "key"
+
+    async def measure(self, image: bytes, calls: Calls) -> Finding:
+        """See `limner.evidence.probe.Probe`."""
+        sha256 = hashlib.sha256(image).hexdigest()
+        count = counted_regions(sha256)
+        if count is None and not is_one_colour(image):
+            raise Fault("probe", f"image {sha256[:12]}: no answer key knows this picture; use another --regions")
+
+        async def perform(_attempt: Attempt) -> Result:
+            return Result({"value": count or 0})
+
+        outcome = await calls.do(Request("probe", f"{REGIONS}/{self.name}", {"image": sha256}), perform)
+        return Finding(outcome.payload["value"], self.name, outcome.key)

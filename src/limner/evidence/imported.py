@@ -7,11 +7,10 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
-
-import sqlalchemy as sa
 
 from ..calls import setup_id
 from ..core.data_rows import Problems, csv_rows, shorten
@@ -35,13 +34,8 @@ class ImportedValues:
 
     def save(self, store: Store) -> Future[None]:
         """Store the values; the future ends with the commit."""
-        rows = [evidence_row(subject, self.evidence, self.backend, value) for subject, value in self.values.items()]
-
-        def write(connection: sa.Connection) -> None:
-            for row in rows:
-                store.upsert(connection, table, row)
-
-        return store.submit(write)
+        rows = (evidence_row(subject, self.evidence, self.backend, value) for subject, value in self.values.items())
+        return store.save(table, *rows)
 
 
 def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str | None = None) -> ImportedValues:
@@ -64,7 +58,7 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
         try:
             if column not in row:
                 raise ValueError(f"no {column}; the columns are id,painter,{column} or image,{column}")
-            value, drawing = _parse_value(evidence, row[column]), finder.find(row)
+            value, drawing = _parse_value(evidence, row[column]), finder.find(row)[0]
         except ValueError as error:
             problems.add(str(error), path, line, shorten(row.get("id") or "") or None)
             continue
@@ -153,85 +147,65 @@ def read_metrics(path: Path, exam: str, drawings: Iterable[Drawing], name: str |
     Raises:
         DataError: The file has errors; the message gives the file and line of each.
     """
-    reader = _MetricRows(exam, list(drawings), path, table_name(path, name))
-    for line, row in csv_rows(path, reader.problems):
-        reader.take({column: cell.strip() for column, cell in row.items()}, line)
-    return reader.done()
-
-
-class _MetricRows:
-    """A reader of the rows of a metrics file."""
-
-    def __init__(self, exam: str, drawings: list[Drawing], path: Path, source: str) -> None:
-        self._exam, self._path, self._source = exam, path, source
-        self._finder = DrawingFinder(drawings, path.parent, BY_SLOT)
-        self._rows = {(drawing.label, drawing.strategy, drawing.seed) for drawing in drawings}
-        self._called = {drawing.painter: drawing.label for drawing in drawings if not drawing.options}
-        self._called |= {drawing.label: drawing.label for drawing in drawings}
-        self.problems = Problems()
-        self._setups: dict[str, dict[str, Any]] = {}
-        self._read: dict[str, tuple[Rating | PainterMetric, int]] = {}
-
-    def take(self, row: Mapping[str, str], line: int) -> None:
-        """Read one row; record its problems."""
+    drawings, source, problems = list(drawings), table_name(path, name), Problems()
+    finder = DrawingFinder(drawings, path.parent, BY_SLOT)
+    setups: dict[str, dict[str, Any]] = {}
+    read: dict[str, tuple[Rating | PainterMetric, int]] = {}
+    for line, cells in csv_rows(path, problems):
+        row = {column: cell.strip() for column, cell in cells.items()}
         try:
-            for number in self._numbers(row):
-                earlier = self._read.get(number.id)
-                if earlier is not None and earlier[0].value != number.value:
-                    raise ValueError(f"line {earlier[1]} says {earlier[0].value:g} of the same; remove one of them")
-                self._read.setdefault(number.id, (number, line))
+            metric, value = _metric_and_value(row)
+            setup, body = metric_setup(metric, source=source)
+            numbers: list[Rating | PainterMetric]
+            if row.get("id"):
+                numbers = [Rating(drawing.id, setup, metric, value) for drawing in finder.find(row)]
+            else:
+                slot = _painter_slot(row, drawings)
+                numbers = [PainterMetric(exam, slot[0], setup, value, *slot[1:], body={"source": source})]
+            setups[setup] = body
+            for number in numbers:
+                earlier, earlier_line = read.setdefault(number.id, (number, line))
+                if earlier.value != number.value:
+                    raise ValueError(f"line {earlier_line} says {earlier.value:g} of the same; remove one of them")
         except ValueError as error:
-            self.problems.add(str(error), self._path, line, shorten(row.get("id", "")) or None)
+            problems.add(str(error), path, line, shorten(row.get("id", "")) or None)
+    _settle(problems, path, read)
+    rows = [number for number, _ in read.values()]
+    ratings = tuple(row for row in rows if isinstance(row, Rating))
+    return ImportedMetrics(setups, ratings, tuple(row for row in rows if isinstance(row, PainterMetric)))
 
-    def _numbers(self, row: Mapping[str, str]) -> list[Rating | PainterMetric]:
-        if not {"metric", "value"} <= row.keys() <= {*METRIC_COLUMNS}:
-            raise ValueError(f"the columns are {','.join(METRIC_COLUMNS)}; this row has {', '.join(row)}")
-        name, value = row["metric"], _parse_number(row["value"])
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"metric: {name!r} is not a name; use letters, digits and . _ - + : @")
-        setup, body = metric_setup(name, source=self._source)
-        numbers: list[Rating | PainterMetric]
-        if row.get("id"):
-            numbers = [Rating(drawing.id, setup, name, value) for drawing in self._finder.find_all(row)]
-        else:
-            numbers = [self._painter(row, setup, value)]
-        self._setups[setup] = body
-        return numbers
 
-    def _painter(self, row: Mapping[str, str], setup: str, value: float) -> PainterMetric:
-        painter, strategy, seed = (row.get(name) or None for name in ("painter", "strategy", "seed"))
-        if painter is None or painter not in self._called:
-            listed = ", ".join(sorted(self._called)) or "none"
-            what = f"no painter {painter!r} with drawings" if painter else "a row without an id needs a painter"
-            raise ValueError(f"{what}; choose from: {listed}")
-        label = self._called[painter]
-        mine = {(s, n) for who, s, n in self._rows if who == label}
-        if strategy is not None and strategy not in {s for s, _ in mine}:
-            raise ValueError(f"{painter} has no drawing by the strategy {strategy!r}; leave it empty for all of them")
-        if seed is not None and seed not in {str(n) for _, n in mine}:
-            raise ValueError(f"{painter} has no drawing with seed {seed!r}; leave it empty for all of them")
-        number = None if seed is None else int(seed)
-        return PainterMetric(self._exam, label, setup, value, strategy, number, body={"source": self._source})
+def _metric_and_value(row: Mapping[str, str]) -> tuple[str, float]:
+    if not {"metric", "value"} <= row.keys() <= {*METRIC_COLUMNS}:
+        raise ValueError(f"the columns are {','.join(METRIC_COLUMNS)}; this row has {', '.join(row)}")
+    value = _parse_number(row["value"])
+    if not _NAME.fullmatch(row["metric"]):
+        raise ValueError(f"metric: {row['metric']!r} is not a name; use letters, digits and . _ - + : @")
+    return row["metric"], value
 
-    def done(self) -> ImportedMetrics:
-        """Return the metrics; raise an error if any row has a problem."""
-        _settle(self.problems, self._path, self._read)
-        rows = [number for number, _ in self._read.values()]
-        return ImportedMetrics(
-            self._setups,
-            tuple(row for row in rows if isinstance(row, Rating)),
-            tuple(row for row in rows if isinstance(row, PainterMetric)),
-        )
+
+def _painter_slot(row: Mapping[str, str], drawings: list[Drawing]) -> tuple[str, str | None, int | None]:
+    """Return the painter, strategy and seed that a row is about; None for all strategies or seeds."""
+    painter, strategy, seed = (row.get(name) or None for name in ("painter", "strategy", "seed"))
+    labels = {drawing.painter: drawing.label for drawing in drawings if not drawing.options}
+    labels |= {drawing.label: drawing.label for drawing in drawings}
+    if painter is None or painter not in labels:
+        listed = ", ".join(sorted(labels)) or "none"
+        what = f"no painter {painter!r} with drawings" if painter else "a row without an id needs a painter"
+        raise ValueError(f"{what}; choose from: {listed}")
+    mine = [drawing for drawing in drawings if drawing.label == labels[painter]]
+    if strategy is not None and strategy not in {drawing.strategy for drawing in mine}:
+        raise ValueError(f"{painter} has no drawing by the strategy {strategy!r}; leave it empty for all of them")
+    if seed is not None and seed not in {str(drawing.seed) for drawing in mine}:
+        raise ValueError(f"{painter} has no drawing with seed {seed!r}; leave it empty for all of them")
+    return labels[painter], strategy, None if seed is None else int(seed)
 
 
 def _parse_number(word: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ValueError(f"value: {word!r} is not a number; leave out rows without one")
-    return value
+    with suppress(ValueError):
+        if math.isfinite(value := float(word)):
+            return value
+    raise ValueError(f"value: {word!r} is not a number; leave out rows without one")
 
 
 BY_IMAGE = ("id", "painter", "seed", "image")
@@ -264,15 +238,7 @@ class DrawingFinder:
         """Return every drawing that matches all columns of the row; an empty column matches all drawings."""
         return self._fitting(row)[0]
 
-    def find(self, row: Mapping[str, Any]) -> Drawing:
-        """Return the drawing that matches the row; if several with one image do, the first.
-
-        Raises:
-            ValueError: No drawing matches, or several with different images do.
-        """
-        return self.find_all(row)[0]
-
-    def find_all(self, row: Mapping[str, Any]) -> list[Drawing]:
+    def find(self, row: Mapping[str, Any]) -> list[Drawing]:
         """Return all drawings that match the row; they share one image.
 
         Raises:
@@ -285,7 +251,11 @@ class DrawingFinder:
             raise ValueError("an id or an image is missing")
         # An image submitted by several painters counts as one.
         if len({drawing.image or drawing.id for drawing in fitting}) > 1:
-            telling = [key for key in ("painter", "strategy") if key in self._keys and len(_values(fitting, key)) > 1]
+            telling = [
+                key
+                for key in ("painter", "strategy")
+                if key in self._keys and len({getattr(drawing, key) for drawing in fitting}) > 1
+            ]
             raise ValueError(
                 f"{_cell(row, 'id')!r}: {len(fitting)} drawings fit; add the column {[*telling, 'seed'][0]}"
             )
@@ -345,7 +315,3 @@ def _by_painter(drawings: Iterable[Drawing], name: str) -> list[Drawing]:
 def _cell(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key)
     return "" if value is None else str(value).strip()
-
-
-def _values(drawings: Iterable[Drawing], key: str) -> set[str]:
-    return {str(getattr(drawing, key)) for drawing in drawings}

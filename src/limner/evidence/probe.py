@@ -69,14 +69,14 @@ class Probe(Protocol):
 
     def check(self) -> None:
         """Raise an error early if it cannot work, for example without a program, weights or a key."""
-        ...
+        return
 
     def unpriced(self) -> str | None:
-        """Return why the cost of one of its calls is unknown, or None if it is known."""
-        ...
+        """Return why the cost of one of its calls is unknown, or None if it is known or nothing."""
+        return None
 
 
-class LocalProbe:
+class LocalProbe(Probe):
     """The base class of probes that measure in local workers: they cost nothing, and can crash on an image."""
 
     field = "value"
@@ -92,13 +92,6 @@ class LocalProbe:
     def name(self) -> str:
         """The backend, with everything that affects its values."""
         return self._name
-
-    def check(self) -> None:
-        """Do nothing, as nothing can be missing."""
-
-    def unpriced(self) -> str | None:
-        """Return None, as it costs nothing."""
-        return None
 
     async def ask(self, image: bytes, calls: Calls, **given: Any) -> tuple[Any, str]:
         """Return a worker's measurement, made now or taken from the journal, and the key of the call."""

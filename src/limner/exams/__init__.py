@@ -25,7 +25,7 @@ from ..core.exam import Exam, Question, R, know_exam, own_exam
 from ..core.plot_data import DRAW_NAMES, Plot
 from ..core.protocol import FailureModes, Protocol
 from ..core.registry import Registry
-from ..core.schema import StrictModel, read_model, read_toml
+from ..core.schema import FrozenModel, StrictModel, read_model, read_toml
 
 FOLDER_VARIABLE = "LIMNER_DATA"
 """The environment variable that names the folder of downloaded data."""
@@ -289,6 +289,15 @@ class ExamSource:
     columns: Columns = field(default_factory=dict)
 
 
+class OwnData(FrozenModel):
+    """An exam.toml that names the user's own data for an installed exam's kind, with other names of columns."""
+
+    name: str
+    kind: str
+    data: str
+    columns: dict[str, str] = Field(default_factory=dict)
+
+
 def resolve(word: str, data: Path | None = None) -> ExamSource:
     """Return the exam meant by EXAM: the name of an installed exam, ``sample/NAME``, or the path of an exam.toml."""
     if word.endswith(".toml"):
@@ -310,14 +319,8 @@ def _read_exam_toml(path: Path, data: Path | None) -> ExamSource:
     body = read_toml(path)
     if "kind" not in body and "criteria" in body:
         return _read_definition(path, data)
-    for word in ("name", "kind", "data"):
-        if not isinstance(body.get(word), str):
-            raise DataError(f'{word} = "…" is missing', file=path)
-    kind(body["kind"])
-    columns = body.get("columns", {})
-    if not isinstance(columns, dict) or not all(isinstance(column, str) for column in columns.values()):
-        raise DataError("columns: expected NAME = COLUMN", file=path)
-    return ExamSource(body["name"], body["kind"], data or path.parent / body["data"], columns)
+    own = read_model(path, OwnData)
+    return ExamSource(own.name, kind(own.kind).name, data or path.parent / own.data, own.columns)
 
 
 def _read_definition(path: Path, data: Path | None) -> ExamSource:

@@ -9,7 +9,6 @@ inside a ``function``. ``templates`` are those of the judge, ``drawing`` those o
 from __future__ import annotations
 
 import ast
-import json
 import re
 import stat
 import string
@@ -23,6 +22,7 @@ from pydantic import Field
 from ..core.asks import Prompts, Template, Variant
 from ..core.errors import DataError, UsageError
 from ..core.evaluator import HASH_LETTERS
+from ..core.json_text import parse_json
 from ..core.schema import StrictModel, read_model
 
 if TYPE_CHECKING:
@@ -268,19 +268,13 @@ def _plain_file(folder: Path, file: str) -> Path:
 
 def _yaml_text(path: Path, name: str) -> tuple[str, int]:
     """Return the text and line of the only key of this name, which must be in double quotes on one line."""
-    lines = [(line.strip(), number) for number, line in enumerate(_read_source(path).splitlines(), 1)]
-    places = [(line.partition(":")[2].strip(), number) for line, number in lines if line.startswith(f"{name}:")]
+    source = _read_source(path)
+    text = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"'
+    places = list(re.finditer(rf"^[ \t]*{name}:\s*({text})\s*$", source, re.MULTILINE))
     if len(places) != 1:
-        raise DataError(f"sets {name} {len(places)} times; check out the release's file again", file=path)
-    (value, number) = places[0]
-    try:
-        text = json.loads(value)
-    except ValueError:
-        text = None
-    if not isinstance(text, str):
-        message = f"{name} is not a text in double quotes on one line; check out the release's file again"
-        raise DataError(message, file=path, line=number)
-    return text, number
+        message = f"sets {name} to a text in double quotes on one line {len(places)} times; it must do so once"
+        raise DataError(f"{message}; check out the release's file again", file=path)
+    return str(parse_json(places[0][1])), source.count("\n", 0, places[0].start(1)) + 1
 
 
 def _read_source(path: Path) -> str:
@@ -355,18 +349,8 @@ def _literals(path: Path, name: str, value: ast.expr) -> Iterator[str]:
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             waiting += [node.right, node.left]
         else:
-            message = f"{name} is made with {_describe_node(node)}, and no code is run; write it as a plain text"
+            message = f"{name} is made with {ast.unparse(node)[:60]}, and no code is run; write it as a plain text"
             raise DataError(message, file=path, line=node.lineno)
-
-
-def _describe_node(node: ast.expr) -> str:
-    if isinstance(node, ast.JoinedStr):
-        return "an f-string"
-    if isinstance(node, ast.Name):
-        return f"the name {node.id}"
-    if isinstance(node, ast.Call):
-        return "a call"
-    return f"something other than text ({type(node).__name__})"
 
 
 SHIPPED, OWN = "shipped", "own"

@@ -71,27 +71,13 @@ def _released_variant(exam: Kind[Any], name: str | None, options: Mapping[str, s
     return Variant(release.variant, prompts, full)
 
 
-def open_judge(
-    spec: str,
-    args: dict[str, Any],
-    exam: Kind[Any],
-    variant: Variant,
-    settings: Settings,
-    images: Preparer,
-    blobs: Blobs,
-    ocr: OcrProbe,
-    weigh: Weigh | None = None,
-) -> Judge:
-    """Return the judge behind `spec`: of a registered kind, or ``provider/model`` for a chat model.
-
-    `weigh` weighs a panel's members.
-    """
-    head, slash, rest = spec.partition("/")
-    kind = head if JUDGES.serves(head, settings.providers) else MODEL_KIND
-    if kind == MODEL_KIND and not (slash and rest):
-        raise UsageError(f"{spec!r} is not a judge: write {', '.join(JUDGES.usages())}")
-    inputs = JudgeInputs(spec, rest, args, exam, variant, settings, images, blobs, ocr, weigh)
-    return JUDGES.get(kind).open(inputs)
+def open_judge(given: JudgeInputs) -> Judge:
+    """Return the judge behind a spec: of a registered kind, or ``provider/model`` for a chat model."""
+    head = given.spec.partition("/")[0]
+    kind = head if JUDGES.serves(head, given.settings.providers) else MODEL_KIND
+    if kind == MODEL_KIND and not given.rest:
+        raise UsageError(f"{given.spec!r} is not a judge: write {', '.join(JUDGES.usages())}")
+    return JUDGES.get(kind).open(given)
 
 
 def evaluator_kind(judge: Judge) -> str:

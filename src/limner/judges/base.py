@@ -97,7 +97,7 @@ class JudgeInputs:
     """The inputs from which a judge is made.
 
     Attributes:
-        spec: The whole spec; `rest` is the part after its first slash.
+        spec: The whole spec.
         args: The values of ``--judge-arg``.
         variant: How it is asked.
         images: Prepares pictures to be sent.
@@ -105,7 +105,6 @@ class JudgeInputs:
     """
 
     spec: str
-    rest: str
     args: Mapping[str, Any]
     exam: Kind[Any]
     variant: Variant
@@ -114,6 +113,11 @@ class JudgeInputs:
     blobs: Blobs
     ocr: OcrProbe
     weigh: Weigh | None = None
+
+    @property
+    def rest(self) -> str:
+        """The part of the spec after its first slash."""
+        return self.spec.partition("/")[2]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from ..core.images import is_one_colour
 from ..core.marks import Mark, values
 from ..core.protocol import Protocol
 from ..exams import SAMPLE, Kind
-from ..exams.key import BLANK, AnswerKey, KeyAnswer, answer_key
-from ..store import Blobs
+from ..exams.key import BLANK, KeyAnswer, answer_key
 from .base import JudgeInputs, JudgeKind, JudgeResult, Subject
 
 
@@ -24,9 +23,11 @@ class KeyJudge:
 
     name = ANSWER_KEY
 
-    def __init__(self, protocol: Protocol[Any], key: AnswerKey, blobs: Blobs) -> None:
-        self._protocol, self._key, self._blobs = protocol, key, blobs
-        self.setup: dict[str, Any] = {"judge": self.name, "rules": key.version}
+    def __init__(self, given: JudgeInputs) -> None:
+        if given.rest or given.args:
+            raise UsageError(f"{given.spec!r} is not a judge: there is {KEY.usage}, without arguments")
+        self._protocol, self._key, self._blobs = given.exam.protocol, answer_key(given.exam), given.blobs
+        self.setup: dict[str, Any] = {"judge": self.name, "rules": self._key.version}
 
     def check(self) -> None:
         """Do nothing: the key is part of the installation, so nothing can be missing."""
@@ -75,10 +76,4 @@ def count_agreement(exam: Exam[Any], kind: Kind[Any]) -> tuple[int, int, int]:
     return agreed, decided, count
 
 
-def _open(given: JudgeInputs) -> KeyJudge:
-    if given.rest or given.args:
-        raise UsageError(f"{given.spec!r} is not a judge: there is {KEY.usage}, without arguments")
-    return KeyJudge(given.exam.protocol, answer_key(given.exam), given.blobs)
-
-
-KEY = JudgeKind("key", "knows the truth about the pictures shipped with the samples; abstains on others", _open)
+KEY = JudgeKind("key", "knows the truth about the pictures shipped with the samples; abstains on others", KeyJudge)

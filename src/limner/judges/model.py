@@ -9,33 +9,25 @@ from typing import Any
 
 from ..calls import Calls, Fault
 from ..calls.journal import in_turn
-from ..core.asks import Ask, Text, Variant
+from ..core.asks import Ask, Text
 from ..core.errors import Lacking
 from ..core.exam import Question
 from ..core.faults import picture_faults
-from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
 from ..exams.released import RELEASE
-from ..models import Answer, ChatModel, Context, ReplayModel, complete, open_model
+from ..models import Answer, ChatModel, Context, complete, open_model
 from ..models.base import beginning
-from ..store import Blobs
 from .base import JudgeInputs, JudgeKind, JudgeResult, Subject
 
 
 class ModelJudge:
-    """A chat model with an exam's prompts; `probe` reads a drawing's text if the variant needs it."""
+    """A chat model with an exam's prompts; an OCR probe reads a drawing's text if the variant needs it."""
 
-    def __init__(
-        self,
-        model: ChatModel | ReplayModel,
-        protocol: Protocol[Any],
-        variant: Variant,
-        blobs: Blobs,
-        probe: OcrProbe,
-    ) -> None:
+    def __init__(self, given: JudgeInputs) -> None:
+        self.model = model = open_model(given.spec, dict(given.args), given.settings, given.images)
         self.name = model.name
-        self._model, self._protocol, self._variant = model, protocol, variant
-        self._blobs, self._probe = blobs, probe
+        self._protocol, self._variant = protocol, variant = given.exam.protocol, given.variant
+        self._blobs, self._probe = given.blobs, given.ocr
         self._reads_text = "ocr" in protocol.needed(variant)
         self.setup: dict[str, Any] = {
             "judge": model.name,
@@ -49,20 +41,20 @@ class ModelJudge:
         if variant.released:
             self.setup["prompts"] = RELEASE
         if self._reads_text:
-            self.setup["engine"] = probe.name
+            self.setup["engine"] = self._probe.name
 
     def check(self) -> None:
         """Raise an error if the model's key is missing."""
-        self._model.check()
+        self.model.check()
 
     @property
     def paid(self) -> bool:
         """Whether its calls may cost money."""
-        return isinstance(self._model, ChatModel)
+        return isinstance(self.model, ChatModel)
 
     def unpriced(self) -> str | None:
         """Return why the cost of its calls is unknown, or None."""
-        return self._model.unpriced()
+        return self.model.unpriced()
 
     def asks_like(self, question: Question[Any]) -> tuple[list[Ask], list[Ask]]:
         """Return the requests per question and per marking, in realistic length, for estimates.
@@ -81,11 +73,6 @@ class ModelJudge:
         return usual_tokens.get(ask.name, usual_tokens.get(ask.name.partition("/")[0], 500))
 
     @property
-    def model(self) -> ChatModel | ReplayModel:
-        """Its chat model, for requests that are not the exam's."""
-        return self._model
-
-    @property
     def reader(self) -> OcrProbe | None:
         """The OCR probe that reads a drawing's text, if the variant needs it."""
         return self._probe if self._reads_text else None
@@ -99,20 +86,21 @@ class ModelJudge:
         return await self._mark(subject, calls, seen=False)
 
     async def _mark(self, subject: Subject, calls: Calls, seen: bool = True) -> JudgeResult:
-        replies: list[tuple[str, str]] = []
-        costs: list[float | None] = []
+        before: list[Answer] = []
         try:
-            evidence = await self._measured(subject, calls, replies, seen)
+            evidence, replies = await self._measured(subject, calls, seen)
             for ask in self._protocol.before(subject.question, self._variant):
                 # A caption belongs to the question, so it is shared by all painters and repeats.
-                answer = await self._ask(ask, subject, calls, replies, costs, shared=True)
-                evidence[ask.name] = answer.reply.text
+                before.append(await self._ask(ask, replace(subject, painter="", repeat=0), calls))
+                evidence[ask.name] = before[-1].reply.text
             asks = self._protocol.asks(subject.question, subject.image, evidence, self._variant)
             if not seen:
                 asks = [replace(ask, shown=tuple(p for p in ask.shown if isinstance(p, Text))) for ask in asks]
-            answers = await in_turn(partial(self._ask, ask, subject, calls, replies, costs) for ask in asks)
+            answers = await in_turn(partial(self._ask, ask, subject, calls) for ask in asks)
         except Lacking as error:
             raise Fault("no_reference", str(error)) from error
+        replies += [(reply.ask, reply.call) for reply in (a.reply for a in (*before, *answers)) if reply.call]
+        costs = [answer.cost for answer in (*before, *answers)]
         cost = None if None in costs else sum(c for c in costs if c is not None)
         if (why := self._unread(subject.question, answers)) is not None:
             raise Fault("unreadable", why, calls=tuple(key for _, key in replies), cost=cost)
@@ -128,41 +116,24 @@ class ModelJudge:
         return f"{faulty[0].fault}; the reply begins: {beginning(faulty[0].reply.text)}" if unread else None
 
     async def _measured(
-        self, subject: Subject, calls: Calls, replies: list[tuple[str, str]], seen: bool
-    ) -> dict[str, Any]:
+        self, subject: Subject, calls: Calls, seen: bool
+    ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        """Return the evidence that the variant needs, and the name and the key of the call that measured it."""
         if not self._reads_text:
-            return {}
+            return {}, []
         if not seen:
-            return {"ocr": {"value": [], "backend": self._probe.name}}
+            return {"ocr": {"value": [], "backend": self._probe.name}}, []
         with picture_faults(subject.image):
             data = await asyncio.to_thread(self._blobs.get, subject.image)
         reading = await self._probe.measure(data, calls)
-        replies.append(("ocr", reading.call))
-        return {"ocr": {"value": [line.to_json() for line in reading.lines], "backend": self._probe.name}}
+        lines = [line.to_json() for line in reading.lines]
+        return {"ocr": {"value": lines, "backend": self._probe.name}}, [("ocr", reading.call)]
 
-    async def _ask(
-        self,
-        ask: Ask,
-        subject: Subject,
-        calls: Calls,
-        replies: list[tuple[str, str]],
-        costs: list[float | None],
-        shared: bool = False,
-    ) -> Answer:
-        painter, repeat = ("", 0) if shared else (subject.painter, subject.repeat)
-        of = subject.exam, subject.question.id, painter, ask.name, repeat, subject.round
+    async def _ask(self, ask: Ask, subject: Subject, calls: Calls) -> Answer:
+        of = subject.exam, subject.question.id, subject.painter, ask.name, subject.repeat, subject.round
         about = Context(*of, system=ask.system, usual=self.typical_reply(ask))
-        answer = await complete(self._model, ask.shown, ask.contract, about, calls)
-        assert answer.reply.call is not None
-        replies.append((ask.name, answer.reply.call))
-        costs.append(answer.cost)
-        return answer
+        return await complete(self.model, ask.shown, ask.contract, about, calls)
 
 
-def _open(given: JudgeInputs) -> ModelJudge:
-    model = open_model(given.spec, dict(given.args), given.settings, given.images)
-    return ModelJudge(model, given.exam.protocol, given.variant, given.blobs, given.ocr)
-
-
-MODEL = JudgeKind("PROVIDER/MODEL", "asks a chat model with the exam's prompt and the pictures", _open)
-REPLAY = JudgeKind("replay/FILE", "uses replies stored in a file, as if a model had given them", _open)
+MODEL = JudgeKind("PROVIDER/MODEL", "asks a chat model with the exam's prompt and the pictures", ModelJudge)
+REPLAY = JudgeKind("replay/FILE", "uses replies stored in a file, as if a model had given them", ModelJudge)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -97,8 +98,7 @@ def _open(given: JudgeInputs) -> Panel:
     facts, members = panels[given.rest], []
     for word in facts.members:
         judge, own = split_arguments(word)
-        more = (given.settings, given.images, given.blobs, given.ocr)
-        members.append(open_judge(judge, {**given.args, **own}, given.exam, given.variant, *more))
+        members.append(open_judge(replace(given, spec=judge, args={**given.args, **own}, weigh=None)))
     weights: Sequence[float] = [1.0] * len(members)
     if isinstance(facts.weights, tuple):
         weights = facts.weights

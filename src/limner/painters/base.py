@@ -292,12 +292,11 @@ async def call_for_image(
         return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     except LostImage as error:
         fault = fault_of_lost_image(error)
-    if refetch is not None and await fetch_again(outcome.payload, refetch, keeper.blobs):
-        return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
-    if not (calls.retry_failed and outcome.stored):
-        raise Fault(fault.kind, f"{fault.detail}; {NOT_REDRAWN}", calls=(outcome.key,))
-    await calls.reopen(outcome.key)
-    outcome = await make()
+    if refetch is None or not await fetch_again(outcome.payload, refetch, keeper.blobs):
+        if not (calls.retry_failed and outcome.stored):
+            raise Fault(fault.kind, f"{fault.detail}; {NOT_REDRAWN}", calls=(outcome.key,))
+        await calls.reopen(outcome.key)
+        outcome = await make()
     try:
         return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     except LostImage as error:

@@ -24,10 +24,9 @@ from ..core.errors import UsageError
 from ..core.faults import picture_faults
 from ..core.images import MAX_PIXELS, BadImage, encode_png
 from ..core.settings import PainterFacts
-from ..store import Blobs
 from ..store.records import PROMPT_CUT
 from ..workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerUnfit, hosts
-from .base import FreePainter, ImageKeeper, Painting, PaintRequest, call_for_image
+from .base import FreePainter, ImageKeeper, PainterInputs, Painting, PaintRequest, call_for_image
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -83,16 +82,14 @@ class DrawFailure:
 DrawResult = RawDrawing | DrawFailure
 
 
-def open_workers(
-    label: str, factory: str, load: DataclassInstance, options: Options, pool: Callable[..., Pool] = Pool
-) -> Pool:
+def open_workers(label: str, factory: str, load: DataclassInstance, options: Options) -> Pool:
     """Open a painter's workers, one on each device; they run until the painter is deleted."""
     recipe = Recipe(
         label, factory, json.dumps(asdict(load), sort_keys=True), start_s=LOAD_S, single=False, variables=options.env,
         most=3 * MAX_PIXELS, careful=True, gpu="cpu" not in options.devices,
     )  # fmt: skip
     devices = [{"device": device} for device in hosts().devices(label, options.devices)]
-    return pool(recipe, devices, options.batch_size, idle_s=None)
+    return Pool(recipe, devices, options.batch_size, idle_s=None)
 
 
 def submit(pool: Pool, how: DataclassInstance, item: DrawItem, seconds: float) -> Future[JobResult]:
@@ -131,10 +128,10 @@ def read_drawing(answer: JobResult) -> RawDrawing:
     raise Fault("image", "the worker did not send a picture")
 
 
-def worker_fault(error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:
+def worker_fault(error: WorkerDeath | JobFailure | WorkerUnfit, spec: str) -> Exception:
     """Return a worker's failure as the fault of a drawing, or as the error that ends the run."""
     if isinstance(error, WorkerUnfit):
-        return UsageError(f"cannot be loaded: {error}" if error.loading else str(error))
+        return UsageError(f"{spec}: cannot be loaded: {error}" if error.loading else f"{spec}: {error}")
     if isinstance(error, JobFailure):
         return Fault(KINDS.get(error.kind, "server"), error.detail)
     return Fault("timeout" if error.late else "server", str(error))
@@ -255,31 +252,18 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         packages: Packages that must be installed.
 
     Args:
+        given: The painter's inputs.
         chosen: The checked options: those that change a drawing, and those that affect only how it is computed.
-        facts: The model's facts in the settings.
-        pool: Makes the workers.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(
-        self,
-        name: str,
-        spec: str,
-        blobs: Blobs,
-        chosen: Options,
-        facts: PainterFacts | None = None,
-        pool: Callable[..., Pool] = Pool,
-    ) -> None:
-        self.name, self.spec, self._blobs = name, spec, blobs
-        self._chosen, self._facts = chosen, facts or PainterFacts()
+    def __init__(self, given: PainterInputs, chosen: Options) -> None:
+        self.name, self.spec, self._place, self._blobs = given.name, given.spec, given.rest, given.blobs
+        self._chosen, self._facts = chosen, given.settings.painters.get(given.spec, PainterFacts())
         self.options, self.group = chosen.drawing, self._facts.prompt_group or "open"
-        workers = len(hosts().devices(spec.partition("/")[0], chosen.devices))
-        self._ahead, self._timeout_s, self._make_pool = (
-            BATCHES_AHEAD * chosen.batch_size * workers,
-            chosen.timeout_s,
-            pool,
-        )
+        workers = len(hosts().devices(given.spec.partition("/")[0], chosen.devices))
+        self._ahead = BATCHES_AHEAD * chosen.batch_size * workers
         self._lock = threading.Lock()
         self._known_weights: W | None = None
         self._pool: Pool | None = None
@@ -328,11 +312,11 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
             pool = self._pool
             if pool is None:
                 pool = await asyncio.to_thread(self._workers, weights)
-            job = submit(pool, how, item, self._timeout_s)
+            job = submit(pool, how, item, self._chosen.timeout_s)
             try:
                 drawn = read_drawing(await asyncio.wrap_future(job))
             except (WorkerDeath, JobFailure, WorkerUnfit) as error:
-                raise self._fault(error) from error
+                raise worker_fault(error, self.spec) from error
             sha256 = await asyncio.to_thread(_store_drawing, drawn, keeper)
             return Result({"image": sha256, "about": drawn.about})
 
@@ -344,10 +328,6 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         notes = {"body": body, "about": about} | ({PROMPT_CUT: about["cut"]} if "cut" in about else {})
         notes |= self._extra_notes(weights)
         return Painting(kept.data, request.prompt, (outcome.key,), outcome.cost, notes, kept)
-
-    def _fault(self, error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:
-        fault = worker_fault(error)
-        return UsageError(f"{self.spec}: {fault}") if isinstance(fault, UsageError) else fault
 
     async def _weights(self) -> W:
         def find() -> W:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rapidfuzz import fuzz
+
 from ..calls import Calls, Fault
 from ..core.errors import UsageError
 from ..core.exam import Question
@@ -138,8 +140,8 @@ def tags_by_id(questions: Iterable[Question[Any]]) -> dict[str, Collection[str]]
 
 
 FOLDER = PainterKind("folder/PATH", "taking finished images from a folder", _open)
-MIN_SIMILARITY = 0.8
-"""The minimum similarity at which a name counts as a misspelling rather than another word."""
+MIN_SIMILARITY = 80.0
+"""The minimum similarity (0-100) at which a name counts as a misspelling rather than another word."""
 MAX_COMPARISONS = 200_000
 """The most pairs that are compared letter by letter."""
 
@@ -213,7 +215,4 @@ def _alike(id: tuple[str, ...], name: tuple[str, ...]) -> bool:
     letters, other = ("".join(piece for piece in pieces if not piece.isdecimal()) for pieces in (id, name))
     if numbers[0] != numbers[1] or not (letters and other):
         return False
-    matcher = difflib.SequenceMatcher(None, letters, other)
-    # From the cheapest to the most expensive; each is an upper bound for the next.
-    ratios = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
-    return all(ratio() >= MIN_SIMILARITY for ratio in ratios)
+    return fuzz.ratio(letters, other) >= MIN_SIMILARITY

@@ -22,7 +22,6 @@ from ..calls import Attempt, Calls, Fault, Request, Result, canonical
 from ..core.errors import UsageError
 from ..core.faults import picture_faults
 from ..core.images import MAX_BYTES, BadImage, check_whole, decode, encode_png, flatten
-from ..store import Blobs
 from .base import (
     MAX_PICTURES,
     FreePainter,
@@ -50,13 +49,13 @@ class PythonPainter(FreePainter):
 
     changeable = True  # It draws again after a change of the source; otherwise the journal has the result.
 
-    def __init__(self, name: str, spec: str, blobs: Blobs, options: Mapping[str, Any]) -> None:
-        self.name, self.spec, self.options, self._blobs = name, spec, dict(options), blobs
-        self._function, self._source = load_function(spec)
-        self._named = accepted_names(spec, self._function, PASSED_NAMES, self.options)
+    def __init__(self, given: PainterInputs) -> None:
+        self.name, self.spec, self.options, self._blobs = given.name, given.spec, dict(given.options), given.blobs
+        self._function, self._source = load_function(self.spec)
+        self._named = accepted_names(self.spec, self._function, PASSED_NAMES, self.options)
         self.most_pictures = MAX_PICTURES if "images" in self._named - self.options.keys() else 0
         self._plain = not inspect.iscoroutinefunction(self._function)
-        self._turn, self._thread = asyncio.Lock(), ThreadPoolExecutor(1, thread_name_prefix=spec)
+        self._turn, self._thread = asyncio.Lock(), ThreadPoolExecutor(1, thread_name_prefix=self.spec)
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
@@ -201,8 +200,4 @@ def _takes(rest: str) -> list[str]:
     return list(inspect.signature(load_function(f"python/{rest}")[0]).parameters)
 
 
-def _open(given: PainterInputs) -> PythonPainter:
-    return PythonPainter(given.name, given.spec, given.blobs, given.options)
-
-
-PYTHON = PainterKind("python/MODULE:FUNCTION", "calling your own function", _open, takes=_takes)
+PYTHON = PainterKind("python/MODULE:FUNCTION", "calling your own function", PythonPainter, takes=_takes)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..calls import TRANSIENT, Attempt, Bill, Calls, Fault, Request, Result, bill
+from ..calls import TRANSIENT, Attempt, Bill, Calls, Fault, Kind, Request, Result, bill
 from ..calls.batch_services import no_batches
 from ..calls.downloads import fetch, port_of
 from ..calls.http import Form, error_message, kind_of
@@ -40,6 +40,7 @@ class ApiPainter(ABC):
     """A painter at an image service. A subclass defines its request body and how to send it.
 
     Attributes:
+        path: The path of requests, unless `path_for` returns another one.
         known: The options of its wire format.
         execution: Options that change no drawing, with their defaults.
         sizes: The default size for each aspect, for models whose facts name none.
@@ -48,6 +49,7 @@ class ApiPainter(ABC):
     """
 
     changeable = False
+    path: str
     known: frozenset[str] = frozenset({"size"})
     execution: Mapping[str, float] = MappingProxyType({})
     sizes: Mapping[Aspect, str] = MappingProxyType({})
@@ -65,7 +67,9 @@ class ApiPainter(ABC):
         refuse_fields(options, settings.rewrite_fields(), self.switch, spec)
         if any(switch.on for switch in switches.values()):
             self.known |= {SERVICE_REWRITE}
-        given = checked_options(options, self.known | self.execution.keys(), spec)
+        given, allowed = dict(options), self.known | self.execution.keys()
+        if unknown := [name for name in given if name not in allowed]:
+            raise UsageError(f"{spec} has no option {unknown[0]!r}; it has: {', '.join(sorted(allowed))}")
         self.rewrites = read_switch(given, self.switch, spec)
         given.pop(SERVICE_REWRITE, None)
         self.execution = {option: float(given.pop(option, usual)) for option, usual in self.execution.items()}
@@ -154,6 +158,26 @@ class ApiPainter(ABC):
         if value.keys() >= {"sha256", "format"}:
             return write(await self.prepared(value))
         return {key: await self.with_pictures(item, write) for key, item in value.items()}
+
+    def write_picture(self, image: PreparedImage) -> Any:
+        """Return a picture in the form in which a request contains it."""
+        return image.url
+
+    async def encode(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the body as arguments of `limner.calls.http.exchange`, with pictures as bytes."""
+        return {"body": await self.with_pictures(body, self.write_picture)}
+
+    def path_for(self, body: Mapping[str, Any]) -> str:
+        """Return the path that takes this request."""
+        return self.path
+
+    def headers(self, *, submit: bool = True) -> dict[str, str]:
+        """Return the headers, with the key, for submitting a request or for polling its job."""
+        return self.provider.key_headers()
+
+    def kind(self, status: int, body: Any) -> Kind:
+        """Return the kind of fault behind an error status."""
+        return kind_of(status, body)
 
     async def form(self, fields: Mapping[str, Any], pictures: Iterable[tuple[str, Mapping[str, Any]]]) -> Form:
         """Return a form with these fields, and with pictures as files, each given with its field name.
@@ -312,9 +336,14 @@ class ApiPainter(ABC):
         try:
             return replace(drawn, image=decode_base64(text))
         except ValueError as error:
-            paid = self.prices.bill(drawn)
-            detail = f"the image from {self.target} is not valid base64: {error}"
-            raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw)) from error
+            raise self.paid_fault(
+                "image", f"the image from {self.target} is not valid base64: {error}", drawn
+            ) from error
+
+    def paid_fault(self, kind: Kind, detail: str, drawn: ServiceImage, *, drew: bool = True) -> Fault:
+        """Return the fault of a reply that is paid for; without an image, `drew` is False."""
+        paid = self.prices.bill(drawn, drew=drew)
+        return Fault(kind, detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw))
 
     async def _keep(self, drawn: ServiceImage, keeper: ImageKeeper) -> Result:
         paid = self.prices.bill(drawn)
@@ -331,18 +360,6 @@ class ApiPainter(ABC):
             full_price = self.prices.bill(replace(drawn, counted=False))
             payload["price"] = self.prices.bound if full_price.doubt else full_price.cost
         return Result(payload, paid.cost, paid.doubt)
-
-
-def checked_options(options: Mapping[str, Any], allowed: frozenset[str], spec: str) -> dict[str, Any]:
-    """Return the options after checking that each is allowed.
-
-    Raises:
-        UsageError: An option is not allowed.
-    """
-    for name in options:
-        if name not in allowed:
-            raise UsageError(f"{spec} has no option {name!r}; it has: {', '.join(sorted(allowed))}")
-    return dict(options)
 
 
 @dataclass(frozen=True)

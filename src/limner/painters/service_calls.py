@@ -21,8 +21,6 @@ from .service import LINK, ApiPainter, ServiceImage, prompt_tokens, without_imag
 class OneReplyPainter(ApiPainter):
     """A painter whose service draws in one exchange. A subclass defines the path and how to read the reply."""
 
-    path: str
-
     @abstractmethod
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """Return the image as base64, a data URL or a link, and the result filled in from the reply.
@@ -35,18 +33,6 @@ class OneReplyPainter(ApiPainter):
             Fault: There is no image; the kind says why.
         """
 
-    async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the path and the arguments of `limner.calls.http.exchange`, with pictures as bytes."""
-        return self.path, {"body": body}
-
-    def headers(self) -> dict[str, str]:
-        """Return the headers, with the key."""
-        return self.provider.key_headers()
-
-    def kind(self, status: int, body: Any) -> Kind:
-        """Return the kind of fault behind an error status."""
-        return kind_of(status, body)
-
     def error(self, reply: dict[str, Any]) -> Fault:
         """Return the fault behind an error inside a reply whose status reports success."""
         return fault_in_reply(reply["error"], without_image_data(reply))
@@ -57,8 +43,8 @@ class OneReplyPainter(ApiPainter):
         Raises:
             Fault: There is no reply, or it contains an error.
         """
-        path, sent = await self.wire(body)
-        url, limit = self.address(path), self.provider.timeout_s
+        sent = await self.encode(body)
+        url, limit = self.address(self.path_for(body)), self.provider.timeout_s
         reply = await exchange("POST", url, headers=self.headers(), timeout=limit, kinds=self.kind, **sent)
         if reply.get("error"):
             raise self.error(reply)
@@ -96,13 +82,12 @@ class OneReplyPainter(ApiPainter):
         where, drawn, linked = self._locate_image(reply, replace(drawn, raw=without_image_data(reply)))
         if not linked:
             return self.unpack(where, drawn)
-        paid = self.prices.bill(drawn)
         try:
             return replace(drawn, image=await fetch(where, self.hosts, self.port))
         except Fault as fault:
             # It is paid for: asking again would mean paying again.
             detail = f"the batch returned a link instead of an image: {fault.detail}"
-            raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw)) from fault
+            raise self.paid_fault("image", detail, drawn) from fault
 
     def _locate_image(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage, bool]:
         """Return the image's data or link, the result, and whether it is a link."""
@@ -165,14 +150,6 @@ class JobPainter(ApiPainter):
     reply_bytes = TEXT_REPLY_BYTES
 
     @abstractmethod
-    def headers(self, *, submit: bool) -> dict[str, str]:
-        """Return the headers, with the key, for submitting or for polling."""
-
-    @abstractmethod
-    def submit_url(self, body: dict[str, Any]) -> str:
-        """Return the URL that takes this job."""
-
-    @abstractmethod
     def poll_url(self, reply: dict[str, Any]) -> str | None:
         """Return the address to poll, given the reply to the submission; None if that reply is already the outcome.
 
@@ -188,21 +165,13 @@ class JobPainter(ApiPainter):
         """Return the address of a finished job's result; None while it runs, or if the reply contains the result."""
         return None
 
-    async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body as arguments of `limner.calls.http.exchange`, with pictures as bytes."""
-        return {"body": body}
-
-    @abstractmethod
-    def kind(self, status: int, body: Any) -> Kind:
-        """Return the kind of fault behind an error status."""
-
     async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """Submit, unless an earlier try did; then poll and fetch."""
         submits = not attempt.progress
         if submits:
-            head, limit = self.headers(submit=True), self.provider.timeout_s
-            how: dict[str, Any] = {"timeout": limit, "most": TEXT_REPLY_BYTES, **await self.wire(body)}
-            first = await exchange("POST", self.submit_url(body), headers=head, kinds=self.kind, **how)
+            url, limit = self.address(self.path_for(body)), self.provider.timeout_s
+            how: dict[str, Any] = {"timeout": limit, "most": TEXT_REPLY_BYTES, **await self.encode(body)}
+            first = await exchange("POST", url, headers=self.headers(), kinds=self.kind, **how)
             # If this were cancelled halfway, the job would be paid for and lost.
             await asyncio.shield(attempt.save({"poll": read_reply(self.poll_url, first), "submitted": first}))
         job = attempt.progress or {}

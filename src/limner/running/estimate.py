@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -65,22 +65,22 @@ def estimate(plan: Plan, store: Store, settings: Settings, cache: Markings | Non
     plan.check_painters()
     cache = {} if cache is None else cache
     backlog = Backlog(plan, store)
-    lines: list[Estimate] = []
-    share = shares(settings) if plan.batch else usual_price
+    drawn: list[tuple[Estimate, str]] = []
     slots = list(backlog.missing_drawings())
     for arm in plan.arms:
         requests = [backlog.request(slot) for slot in slots if slot.arm == arm]
-        mixed = plan.batch or any(has_batches(store, one) for one in names_of(arm))
-        # Earlier drawings do not predict the cost if only some of them were batched.
-        each = (
-            None if mixed else mean_drawing(store, arm.painter.spec, arm.strategy.name, backlog.options_of(arm.painter))
-        )
+        targets = [arm.painter.spec, *(model.name for model in arm.strategy.models.values())]
+        each = None
+        if not plan.batch and not any(has_batches(store, target) for target in targets):
+            # Earlier drawings do not predict the cost if only some of them were batched.
+            each = mean_drawing(store, arm.painter.spec, arm.strategy.name, backlog.options_of(arm.painter))
         if arm.strategy is DIRECT_STRATEGY:
             inputs = sum(len(request.inputs) for request in requests) / max(len(requests), 1)
             one = _by_price(arm.painter.name, "painter", arm.painter, len(requests), each=each, pictures=inputs)
-            lines.append(share(one, arm.painter.spec))
+            drawn.append((one, arm.painter.spec))
         else:
-            lines += _by_strategy(arm, requests, each, store, settings, share)
+            drawn += _by_strategy(arm, requests, each, store, settings)
+    lines = [batch_price(line, target, settings) if plan.batch else line for line, target in drawn]
     measurements = [probe for probe, _ in backlog.missing_evidence()]
     for probe in (one for one in plan.probes if one.evidence in plan.remeasured or price_of(one)[1] != "free"):
         stored = sum(one is probe for one in measurements)
@@ -95,28 +95,10 @@ def estimate(plan: Plan, store: Store, settings: Settings, cache: Markings | Non
     return lines
 
 
-Share = Callable[[Estimate, str], Estimate]
-"""A function that adjusts an estimate to the price of calls to a target."""
-
-
-def usual_price(line: Estimate, _target: str) -> Estimate:
-    """Return the estimate unchanged."""
-    return line
-
-
-def shares(settings: Settings) -> Share:
-    """Return the function that applies batch prices, for services that have batches."""
-
-    def at_share(line: Estimate, target: str) -> Estimate:
-        share = settings.batch_share(target)
-        return line if share is None or line.dollars is None else replace(line, dollars=line.dollars * share)
-
-    return at_share
-
-
-def names_of(arm: Arm) -> list[str]:
-    """Return the targets of an arm's calls."""
-    return [arm.painter.spec, *(model.name for model in arm.strategy.models.values())]
+def batch_price(line: Estimate, target: str, settings: Settings) -> Estimate:
+    """Return the estimate at the price of batched calls to a target, if its service has batches."""
+    share = settings.batch_share(target)
+    return line if share is None or line.dollars is None else replace(line, dollars=line.dollars * share)
 
 
 def total(estimates: Iterable[Estimate]) -> tuple[float, list[str]]:
@@ -177,7 +159,7 @@ def marking_cost(
         dollars = each * steps
     basis = "stored calls" if usual else "rule of thumb"
     line = Estimate(judge.name, "judge", len(questions), calls, round(sent), round(written), dollars, basis)
-    return shares(settings)(line, judge.name) if batch else line
+    return batch_price(line, judge.name, settings) if batch else line
 
 
 def ask_tokens(ask: Ask) -> float:
@@ -188,9 +170,9 @@ def ask_tokens(ask: Ask) -> float:
 
 
 def _by_strategy(
-    arm: Arm, requests: Sequence[PaintRequest], each: float | None, store: Store, settings: Settings, share: Share
-) -> list[Estimate]:
-    """Return one line per painter, editor and model of a strategy, or one for all if `each` is known."""
+    arm: Arm, requests: Sequence[PaintRequest], each: float | None, store: Store, settings: Settings
+) -> list[tuple[Estimate, str]]:
+    """Return one line per painter, editor and model of a strategy with its name, or one for all if `each` is known."""
     steps, totals = len(requests), dict[str, list[float]]()
     for request in requests:
         for guess in arm.strategy.guesses(len(request.prompt.encode()) // BYTES_PER_TOKEN):
@@ -204,7 +186,7 @@ def _by_strategy(
     for role, (count, sent, written, pictures) in totals.items():
         if (painter := painters.get(role)) is not None:
             line = _by_price(painter.name, role, painter, steps, round(count), pictures=pictures / max(count, 1))
-            lines.append(share(line, painter.spec))
+            lines.append((line, painter.spec))
             continue
         model = arm.strategy.models[role]
         if (usual := mean_use(store, model.name)) is not None:
@@ -212,12 +194,12 @@ def _by_strategy(
         tokens = round(sent), round(written)
         dollars = settings.price(model.name, *tokens) if isinstance(model, ChatModel) else 0.0
         basis = "stored calls" if usual else "rule of thumb"
-        lines.append(share(Estimate(model.name, role, steps, round(count), *tokens, dollars, basis), model.name))
+        lines.append((Estimate(model.name, role, steps, round(count), *tokens, dollars, basis), model.name))
     if each is None or not lines:
         return lines
-    count, sent, written = (sum(getattr(line, of) for line in lines) for of in ("calls", "tokens_in", "tokens_out"))
+    count, sent, written = (sum(getattr(line, of) for line, _ in lines) for of in ("calls", "tokens_in", "tokens_out"))
     name = f"{arm.painter.name} {arm.strategy.name}"
-    return [Estimate(name, "strategy", steps, count, sent, written, each * steps, "stored drawings")]
+    return [(Estimate(name, "strategy", steps, count, sent, written, each * steps, "stored drawings"), name)]
 
 
 GROUPS = {"target": calls.c.target, "kind": calls.c.kind, "exam": calls.c.exam, "painter": calls.c.painter}

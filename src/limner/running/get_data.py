@@ -201,6 +201,4 @@ def _is_wanted(name: str) -> bool:
 
 def _hash(path: Path, digest: Any) -> str:
     with path.open("rb") as file:
-        while piece := file.read(2**20):
-            digest.update(piece)
-    return str(digest.hexdigest())
+        return hashlib.file_digest(file, lambda: digest).hexdigest()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from ..core.images import SUFFIXES
 from ..store import Store, store_exists
 from ..store.blobs import PARALLEL_READS
 from ..store.schema import metadata
-from ..store.store import hide_password
+from ..store.store import hide_password, open_or_empty
 from ..store.verify import referenced_images
 from .merge_tables import Contradiction, CopiedImages, SourceReport, TableMerge
 
@@ -68,7 +67,7 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
     _check(target, sources)
     with ExitStack() as stack:
         opened = [stack.enter_context(Store(source, create=False)) for source in sources]
-        with _trial(target) as trial:
+        with open_or_empty(target) as trial:
             report = _rows(trial, hide_password(target), opened, keep=False)
             present = images_of(trial)
             refused = bool(report.contradictions) and not keep_earlier
@@ -86,17 +85,6 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
             for one, images in zip(report.sources, copied, strict=True):
                 one.images = images
     return report
-
-
-@contextmanager
-def _trial(target: str) -> Iterator[Store]:
-    """Yield the target, or a temporary empty store if it does not exist."""
-    if store_exists(target):
-        with Store(target) as opened:
-            yield opened
-        return
-    with tempfile.TemporaryDirectory(prefix="limner-") as folder, Store(folder) as empty:
-        yield empty
 
 
 def _check(target: str, sources: Sequence[str]) -> None:

@@ -149,16 +149,6 @@ class Plan:
         for arm in self.arms if self.draw else ():
             arm.strategy.fits(arm.painter, min(given, default=0))
 
-    @property
-    def models(self) -> list[str]:
-        """The names of all models that would be called: those of painters, editors, strategies and judges."""
-        names = [judge.name for judge in self.judges]
-        for arm in self.arms:
-            painters = [arm.painter, *([arm.strategy.editor] if arm.strategy.editor is not None else [])]
-            names += [painter.spec for painter in painters]
-            names += [model.name for model in arm.strategy.models.values()]
-        return list(dict.fromkeys(names))
-
 
 @dataclass(frozen=True)
 class Slot:

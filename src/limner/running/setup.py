@@ -24,7 +24,7 @@ from ..evidence.backends import Measuring, open_probe, open_probes
 from ..evidence.probe import OcrProbe, evidence_names
 from ..exams import COLUMNS, ExamSource, Kind, preset_painter_args
 from ..exams.released import PREFIX, RELEASE, drawing_prompts, release_folder, release_of
-from ..judges import Judge, make_variant, open_judge, setup_id, with_members
+from ..judges import Judge, JudgeInputs, make_variant, open_judge, setup_id, with_members
 from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, add_devices, open_painter, painter_args
 from ..painters.base import FreePainter
@@ -155,9 +155,11 @@ def make_plan(
         how["only_painters"] = known_painters(store, named.name, [name_and_spec(word)[0] for word in painters])
     if judges or measuring is not None:
         wanted, protocol = measuring or Measuring(), kind.protocol
-        how["remeasured"] = wanted.named | {*wanted.probes}
+        how["remeasured"] = {*wanted.words, *wanted.probes}
         words, unfit = _preset_probes(asking, preset, wanted, user_settings, images)
-        how["probes"] = open_probes(protocol.needs, protocol.uses, replace(wanted, **words), user_settings, images)
+        how["probes"] = open_probes(
+            protocol.needs, protocol.uses, replace(wanted, words={**wanted.words, **words}), user_settings, images
+        )
         notes += unfit
     how |= {"limits": service_limits(user_settings), "images": images, "notes": tuple(notes)}
     return Plan(chosen, judges=judges, whole=whole, draw=draw, **how)
@@ -231,7 +233,7 @@ def _judges(
         return panel_weights(source, members, store, exam.name, kind)
 
     more = (user_settings, images, store.blobs, ocr, weigh)
-    return with_members([open_judge(spec, args, kind, variant, *more) for spec in specs])
+    return with_members([open_judge(JudgeInputs(spec, args, kind, variant, *more)) for spec in specs])
 
 
 def usual_reading(exam_kind: str, asking: Asking) -> str:

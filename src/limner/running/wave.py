@@ -421,15 +421,14 @@ async def _ended(calls: BatchCalls, reply: BatchReply, kept: dict[str, Any] | No
 def _unanswered(calls: BatchCalls, key: str, remote: RemoteBatch) -> RowEnd:
     """Return the end of a call without a result; it counts as paid only if the service may have made it."""
     if remote.fault is not None:
-        whole = remote.fault
-        return _failed(calls, key, Fault(whole.kind, whole.detail), None)
-    if remote.status == "cancelled":
-        return _failed(calls, key, Fault("interrupted", "the batch was cancelled before this call was made"), None)
-    if remote.status == "expired":
-        return _failed(calls, key, Fault("timeout", "the batch expired before this call was made"), None)
-    return _failed(
-        calls, key, Fault("server", f"batch {remote.id} ended without a reply to this call", cost=None), None
-    )
+        fault = Fault(remote.fault.kind, remote.fault.detail)
+    elif remote.status == "cancelled":
+        fault = Fault("interrupted", "the batch was cancelled before this call was made")
+    elif remote.status == "expired":
+        fault = Fault("timeout", "the batch expired before this call was made")
+    else:
+        fault = Fault("server", f"batch {remote.id} ended without a reply to this call", cost=None)
+    return _failed(calls, key, fault, None)
 
 
 def _failed(calls: BatchCalls, key: str, fault: Fault, bound: float | None) -> RowEnd:

@@ -272,13 +272,11 @@ def _cut(painters: Sequence[tuple[str, frozenset[tuple[str, str]]]], common: int
     for count in range(len(smallest) - 1, 1, -1):
         rest &= smallest[count][1]
         several.append((tuple(name for name, _ in smallest[:count]), len(rest)))
-    best: tuple[int, tuple[str, ...]] | None = None
-    for names, without in [*tries, *reversed(several)]:
-        if common < (1 - MIN_CUT_SHARE) * without and (
-            best is None or (len(names) == len(best[1]) and without > best[0])
-        ):
-            best = without, names
-    return None if best is None else Cut(best[1], common, best[0])
+    helpful = [each for each in [*tries, *several] if common < (1 - MIN_CUT_SHARE) * each[1]]
+    if not helpful:
+        return None
+    names, without = min(helpful, key=lambda each: (len(each[0]), -each[1]))
+    return Cut(names, common, without)
 
 
 class Contender(typing.Protocol):
@@ -287,17 +285,14 @@ class Contender(typing.Protocol):
     @property
     def name(self) -> str:
         """The row's name."""
-        ...
 
     @property
     def numbers(self) -> Numbers:
         """The numbers that it is compared by."""
-        ...
 
     @property
     def control(self) -> bool:
         """Whether it is a control, which is listed below the others without a place."""
-        ...
 
 
 @dataclass(frozen=True)

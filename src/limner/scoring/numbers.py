@@ -269,8 +269,6 @@ def gather_parts(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
     listed = list(rows)
     home = {row.question: row.cluster for row in listed}
     clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
-    if len(clusters) == len(listed):
-        return _one_each(sorted(listed, key=lambda row: row.cluster), listed)
     questions: dict[str, list[Mapping[str, tuple[float, float]]]] = {}
     for row in listed:
         questions.setdefault(row.question, []).append(row.parts)
@@ -289,16 +287,6 @@ def gather_parts(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
                 tops[place] += top if shares is None else top / shares[name]
                 bottoms[place] += bottom if shares is None else bottom / shares[name]
     return {name: (np.array(tops), np.array(bottoms)) for name, (tops, bottoms) in sums.items()}, settled
-
-
-def _one_each(ordered: Sequence[RowParts], listed: Sequence[RowParts]) -> tuple[Parts, Counter[str]]:
-    """Return `gather_parts` for clusters with one row each: rows `ordered` by cluster, and `listed` as given."""
-    settled = Counter(name for row in listed for name in row.parts)
-    nothing, parts = (0.0, 0.0), dict[str, tuple[Any, Any]]()
-    for name in settled:
-        pairs = np.array([row.parts.get(name, nothing) for row in ordered], dtype=np.float64)
-        parts[name] = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-    return parts, settled
 
 
 def tops(protocol: Protocol[Any]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from .stats.resample import MIN_CLUSTERS, NEAR, Derive, Floats, Plain, student, wilson_ends
+from .stats.resample import MIN_CLUSTERS, NEAR, Derive, Floats, Plain, student, student_p, wilson_ends
 
 Places = NDArray[np.int64]
 UNSEEN = 0.5
@@ -254,14 +254,7 @@ def human_interval(estimated: HumanEstimate | None, top: float | None = None) ->
         # An estimate may lie outside the scale, but the true value cannot.
         value = min(max(estimated.value, 0.0), top)
         return replace(plain, value=value, low=max(0.0, min(low, value)), high=min(top, max(high, value)))
-    p = two_sided_p(estimated.value, variance, estimated.questions)
+    p = 1.0 if abs(estimated.value) <= NEAR else 0.0
+    if variance > 0:
+        p = student_p(estimated.value / sqrt(variance), estimated.questions)
     return replace(plain, low=low, high=high, p=p)
-
-
-def two_sided_p(value: float, variance: float, questions: float) -> float:
-    """Return the p-value of a difference against zero, by the same Student's t as its interval."""
-    from scipy.special import stdtr
-
-    if variance <= 0:
-        return 1.0 if abs(value) <= NEAR else 0.0
-    return float(2 * stdtr(questions - 1, -abs(value) / sqrt(variance)))

@@ -19,7 +19,7 @@ from ..store.markings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups
 from ..store.store import using_store
 from .groups import stored_exam
-from .stats.resample import MIN_CLUSTERS, Floats, Interval, Plain, bootstrap, student
+from .stats.resample import MIN_CLUSTERS, Floats, Interval, Plain, bootstrap, student, student_p
 
 PERSON = "person"
 PEOPLE = "people"
@@ -242,12 +242,9 @@ def _made(exam: str, evaluator: str, scale: str, study: str | None, asked: _Aske
     return Preferences(
         exam, evaluator, scale, study, len(asked.raters), len({choice.cluster for choice in choices}), len(choices),
         asked.skipped, tuple(rows), tuple(_pairs(choices, [row.painter for row in rows])), _shown_first(choices),
-        model.order, model.order_p, model.ties, len({choice.weight for choice in choices}) > 1, _why(model),
+        model.order, model.order_p, model.ties, len({choice.weight for choice in choices}) > 1,
+        model.reason and f"no strengths: {model.reason}",
     )  # fmt: skip
-
-
-def _why(model: Strengths) -> str | None:
-    return None if model.reason is None else f"no strengths: {model.reason}"
 
 
 def _end(choice: WeightedChoice, name: str) -> str:
@@ -376,7 +373,8 @@ def strengths(choices: Sequence[WeightedChoice]) -> Strengths:
     order, p = blank, None
     if ordered:
         order = _interval(float(theta[-1]), float(spread[-1, -1]), n)
-        p = _two_sided(float(theta[-1]), float(spread[-1, -1]), n)
+        if n >= MIN_CLUSTERS and spread[-1, -1] > 0:
+            p = student_p(float(theta[-1] / np.sqrt(spread[-1, -1])), n)
     ties = blank
     if tied:
         log = _interval(float(theta[free]), float(spread[free, free]), n)
@@ -495,11 +493,3 @@ def _interval(value: float, variance: float, n: int) -> Interval:
         return Interval(value, None, None, n)
     half = student(n) * float(np.sqrt(max(variance, 0.0)))
     return Interval(value, value - half, value + half, n)
-
-
-def _two_sided(value: float, variance: float, n: int) -> float | None:
-    if n < MIN_CLUSTERS or variance <= 0:
-        return None
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(n - 1, -abs(value) / np.sqrt(variance)))

@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import exams
 from ..core.errors import UsageError
 from ..core.protocol import Protocol
 from ..store import DEFAULT, Store
-from ..store.markings import inclusion_weights, load_ratings
-from ..store.records import evaluator_kinds
 from ..store.store import using_store
-from .entries import evaluators_of
-from .groups import find_groups, stored_exam
+from .compare.judges import ExamOpinions, load_opinions
+from .compare.opinions import rated_scale
+from .groups import stored_exam
 from .stats.correlation import pearson
 from .stats.resample import Floats, Interval, Plain, bootstrap
 
@@ -121,9 +119,9 @@ def fitted_weights(
     """
     with using_store(store) as opened:
         named = stored_exam(exam, opened)
-        protocol = exams.kind(named.kind).protocol
-        score, own = _weighted(named.name, protocol, score)
-        rows = _rows(opened, named.name, protocol, list(own), study, reading, which)
+        everyone = load_opinions(opened, named.name, which, reading=reading, study=study)
+    score, own = _weighted(named.name, everyone.protocol, score)
+    rows = _rows(everyone, list(own))
     raters = sorted({row.rater for row in rows})
     if len(raters) < 2:
         names = ", ".join(raters) or "nobody"
@@ -134,8 +132,8 @@ def fitted_weights(
         raise UsageError("--train: leave some raters out, for the weights to be shown on")
     parts = [tuple(train)] if train else [tuple(r for r in raters if r != out) for out in raters]
     folds = [_fold(rows, part, tuple(r for r in raters if r not in part), tuple(own.values())) for part in parts]
-    everyone = _fit(_means(rows, raters))
-    return WeightsFit(named.name, score, tuple(own), tuple(own.values()), tuple(raters), tuple(folds), everyone)
+    whole = _fit(_means(rows, raters))
+    return WeightsFit(named.name, score, tuple(own), tuple(own.values()), tuple(raters), tuple(folds), whole)
 
 
 def _weighted(exam: str, protocol: Protocol[Any], wanted: str | None) -> tuple[str, Mapping[str, float]]:
@@ -146,40 +144,20 @@ def _weighted(exam: str, protocol: Protocol[Any], wanted: str | None) -> tuple[s
     return wanted, protocol.weights[wanted]
 
 
-def _rows(
-    store: Store,
-    exam: str,
-    protocol: Protocol[Any],
-    dimensions: Sequence[str],
-    study: str | None,
-    reading: str,
-    which: Mapping[str, Any],
-) -> list[RatedDrawing]:
-    kinds, tops = evaluator_kinds(store), {score.name: score.top for score in protocol.scored}
-    persons = {each.id: each.judge for each in evaluators_of(store, exam) if kinds.get(each.id) == "person"}
-    rated = {
-        (row.setup, row.drawing): row
-        for row in load_ratings(store, exam, study)
-        if row.scale == OVERALL and row.repeat == 0 and row.value is not None
-    }
-    weights = {name: inclusion_weights(store, name) for name in {row.study for row in rated.values() if row.study}}
-    if not persons:
-        return []
-    _, groups = find_groups(exam, store=store, reading=reading, judges=sorted(set(persons.values())), **which)
-    drawings = []
-    for group in groups:
-        for entry in group.scored:
-            row = rated.get((group.evaluator.id, entry.drawing.id))
-            values = [entry.scores.get(name) for name in dimensions]
-            if row is None or row.value is None or entry.marking is None or entry.marking.repeat:
-                continue
-            if any(value is None for value in values):
-                continue
-            shares = tuple(float(value or 0.0) / tops[name] for name, value in zip(dimensions, values, strict=True))
-            weight = weights.get(row.study or "", {}).get(frozenset((entry.drawing.id,)), 1.0)
-            person = persons[group.evaluator.id].removeprefix("person/")
-            drawings.append(RatedDrawing(person, entry.drawing.id, entry.question.id, shares, row.value, weight))
-    return sorted(drawings, key=lambda row: (row.question, row.drawing, row.rater))
+def _rows(everyone: ExamOpinions, dimensions: Sequence[str]) -> list[RatedDrawing]:
+    """Return each person's view of each drawing that the person marked and rated."""
+    tops = {score.name: score.top for score in everyone.protocol.scored}
+    overall, rows = rated_scale(OVERALL, everyone.protocol), list[RatedDrawing]()
+    for person in everyone.opinions:
+        if person.kind != "person" or person.evaluator is None or overall not in person.scales:
+            continue
+        numbers = [person.scores.get(name, {}) for name in (*dimensions, overall)]
+        weights, name = everyone.weights.get(person.study or "", {}), person.evaluator.judge.removeprefix("person/")
+        for id in set.intersection(*map(set, numbers)):
+            shares = tuple(person.scores[dimension][id] / tops[dimension] for dimension in dimensions)
+            question, rating = everyone.seen[id].question, person.scores[overall][id]
+            rows.append(RatedDrawing(name, id, question, shares, rating, weights.get(id, 1.0)))
+    return sorted(rows, key=lambda row: (row.question, row.drawing, row.rater))
 
 
 Means = tuple[list[str], Floats, Floats, Floats]

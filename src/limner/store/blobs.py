@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ..core.errors import DamagedImage, LostImage, StoreError, UsageError
 from ..core.faults import Fault
@@ -156,40 +156,20 @@ S3 = "s3://"
 """The prefix of a bucket's address."""
 
 
-class BlobFiles(Protocol):
-    """Storage of files by name; a file gets its name only once it is complete."""
-
-    def write(self, name: str, data: bytes) -> None:
-        """Write a file, unless it already has these bytes."""
-
-    def read(self, name: str) -> bytes:
-        """Return a file's bytes.
-
-        Raises:
-            FileNotFoundError: There is no such file.
-        """
-
-    def names(self) -> Iterator[tuple[str, float]]:
-        """Yield the name and modification time of every file, in order."""
-
-    def move(self, name: str, to: str) -> None:
-        """Rename a file."""
-
-    def remove(self, name: str) -> None:
-        """Delete a file."""
-
-    def check(self) -> None:
-        """Check that files can be written."""
-
-    def free_bytes(self) -> int | None:
-        """Return the free space in bytes; None if it is not known."""
-
-
-def open_files(root: str) -> BlobFiles:
-    """Return the storage of files below a path or address."""
+def open_files(root: str) -> RemoteFiles | BucketFiles:
+    """Return the storage of files below a path or address; a file gets its name only once it is complete."""
     if root.startswith(S3):
         return BucketFiles(root)
     return RemoteFiles(root) if "://" in root else LocalFiles(Path(root))
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Return a value that changes if a file or folder is replaced by another; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 class RemoteFiles:
@@ -199,17 +179,21 @@ class RemoteFiles:
         self._root = root
 
     def write(self, name: str, data: bytes) -> None:
-        """Write with a single PUT, because object stores show an object only once it is complete."""
+        """Write a file with a single PUT, because object stores show an object only once it is complete."""
         fs, root = self._open()
         fs.pipe_file(f"{root}/{name}", data)
 
     def read(self, name: str) -> bytes:
-        """See `BlobFiles`."""
+        """Return a file's bytes.
+
+        Raises:
+            FileNotFoundError: There is no such file.
+        """
         fs, root = self._open()
         return bytes(fs.cat_file(f"{root}/{name}", end=MAX_BYTES + 1))
 
     def names(self) -> Iterator[tuple[str, float]]:
-        """See `BlobFiles`."""
+        """Yield the name and modification time of every file, in order."""
         fs, root = self._open()
         if not fs.exists(root):
             return
@@ -219,21 +203,21 @@ class RemoteFiles:
             yield str(path).removeprefix(root).lstrip("/"), when
 
     def move(self, name: str, to: str) -> None:
-        """See `BlobFiles`."""
+        """Rename a file."""
         fs, root = self._open()
         fs.makedirs(f"{root}/{to}".rpartition("/")[0], exist_ok=True)
         fs.mv(f"{root}/{name}", f"{root}/{to}")
 
     def remove(self, name: str) -> None:
-        """See `BlobFiles`."""
+        """Delete a file."""
         fs, root = self._open()
         fs.rm_file(f"{root}/{name}")
 
     def check(self) -> None:
-        """Do nothing; storing the first image will show whether it works."""
+        """Check that files can be written: here, storing the first image will show it."""
 
     def free_bytes(self) -> int | None:
-        """Return None: it is not known."""
+        """Return the free space in bytes; None, because it is not known."""
         return None
 
     def _open(self) -> tuple[Any, str]:
@@ -249,14 +233,14 @@ class LocalFiles(RemoteFiles):
     def __init__(self, root: Path) -> None:
         super().__init__(str(root))
         self._folder = root
-        self._opened = self._identity()
+        self._opened = file_identity(self._folder)
 
     def write(self, name: str, data: bytes) -> None:
         """Write to a temporary file in the same folder, then rename it."""
         path = self._folder / name
         if self._opened is None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._opened = self._identity()
+            self._opened = file_identity(self._folder)
         self._check_same()
         with suppress(OSError):
             if path.exists() and self.read(name) == data:
@@ -296,16 +280,9 @@ class LocalFiles(RemoteFiles):
         tempfile.TemporaryFile(dir=folder).close()
 
     def free_bytes(self) -> int | None:
-        """See `BlobFiles`."""
+        """See `RemoteFiles`."""
         folder = next(path for path in (self._folder, *self._folder.absolute().parents) if path.exists())
         return shutil.disk_usage(folder).free
-
-    def _identity(self) -> tuple[int, int] | None:
-        try:
-            status = self._folder.stat()
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
 
     def _check_same(self) -> None:
         """Check that the folder was not deleted or replaced since it was first used.
@@ -313,7 +290,7 @@ class LocalFiles(RemoteFiles):
         Raises:
             StoreError: It was.
         """
-        if self._opened is not None and self._identity() != self._opened:
+        if self._opened is not None and file_identity(self._folder) != self._opened:
             gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             raise StoreError(unwritable_message(str(self._folder), gone))
 
@@ -362,7 +339,7 @@ class BucketFiles:
             self._asked(lambda: obstore.put(self._store, name, data, use_multipart=False))
 
     def read(self, name: str) -> bytes:
-        """See `BlobFiles`."""
+        """See `RemoteFiles`."""
         import obstore
 
         def get() -> bytes:
@@ -373,7 +350,7 @@ class BucketFiles:
         return self._asked(get)
 
     def names(self) -> Iterator[tuple[str, float]]:
-        """See `BlobFiles`."""
+        """See `RemoteFiles`."""
         import obstore
 
         objects = self._asked(lambda: [one for page in obstore.list(self._store) for one in page])
@@ -389,7 +366,7 @@ class BucketFiles:
         self.remove(name)
 
     def remove(self, name: str) -> None:
-        """See `BlobFiles`."""
+        """See `RemoteFiles`."""
         import obstore
 
         self._asked(lambda: obstore.delete(self._store, name))

@@ -162,8 +162,7 @@ def marking_setups(store: Store, exam: str) -> set[str]:
 
 def save_marking(store: Store, marking: Marking) -> Future[None]:
     """Store a marking; the future completes after the commit."""
-    row = dict(marking.__dict__)
-    return store.submit(lambda connection: store.upsert(connection, markings, row))
+    return store.save(markings, dict(marking.__dict__))
 
 
 MIN_MARKINGS_KEPT = 500
@@ -205,8 +204,7 @@ def save_read_marks(store: Store, by: MarksReader, read: Sequence[ReadMarks]) ->
     """Cache read marks in the background; if that fails, they are simply read again later."""
     if store.readonly:
         return
-    rows: list[dict[str, Any]] = [{**by._asdict(), **entry._asdict()} for entry in read]
-    store.submit(lambda connection: store.upsert(connection, read_marks, *rows))
+    store.save(read_marks, *({**by._asdict(), **entry._asdict()} for entry in read))
 
 
 @dataclass(frozen=True)
@@ -314,13 +312,7 @@ def save_painter_metrics(store: Store, rows: Sequence[PainterMetric]) -> Future[
 
 
 def _save(store: Store, table: sa.Table, rows: Sequence[Rating | PairChoice | PainterMetric]) -> Future[None]:
-    bodies = [{"id": row.id, **row.__dict__} for row in rows]
-
-    def operation(connection: sa.Connection) -> None:
-        for row in bodies:
-            store.upsert(connection, table, row)
-
-    return store.submit(operation)
+    return store.save(table, *({"id": row.id, **row.__dict__} for row in rows))
 
 
 def load_ratings(store: Store, exam: str, study: str | None = None) -> Iterator[Rating]:

@@ -221,8 +221,7 @@ def load_results(store: Store, keys: Iterable[str]) -> dict[str, dict[str, Any]]
 
 def save_drawing(store: Store, drawing: Drawing) -> Future[None]:
     """Store a drawing in its slot; the future completes after the commit."""
-    row = dict(drawing.__dict__)
-    return store.submit(lambda connection: store.upsert(connection, drawings, row))
+    return store.save(drawings, dict(drawing.__dict__))
 
 
 def evaluator_kinds(store: Store) -> dict[str, str]:
@@ -377,5 +376,4 @@ def known_evidence(store: Store, names: Iterable[str]) -> dict[tuple[str, str], 
 
 def save_evidence(store: Store, subject: str, name: str, backend: str, value: Any) -> Future[None]:
     """Store a measured value; the future completes after the commit."""
-    row = evidence_row(subject, name, backend, value)
-    return store.submit(lambda connection: store.upsert(connection, evidence, row))
+    return store.save(evidence, evidence_row(subject, name, backend, value))

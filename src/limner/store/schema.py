@@ -57,100 +57,97 @@ def _seal() -> Column[Any]:
     return Column(SEAL, String(64), nullable=False, default=seal)
 
 
+def _required(type: Any, *names: str) -> list[Column[Any]]:
+    return [Column(name, type, nullable=False) for name in names]
+
+
+def _optional(type: Any, *names: str) -> list[Column[Any]]:
+    return [Column(name, type) for name in names]
+
+
 metadata = MetaData()
-meta = Table(
+
+
+def _table(name: str, *parts: Any) -> Table:
+    return Table(name, metadata, *parts)
+
+
+def _record(name: str, *parts: Any) -> Table:
+    """Return a table whose rows also have the time when they were made, and a seal."""
+    return _table(name, *parts, Column("created", Float, nullable=False), _seal())
+
+
+meta = _table(
     "meta",
-    metadata,
     Column("key", String(40), primary_key=True),
     Column("value", Text, nullable=False),
 )
 # `files` are the definition and prompts of an exam of the user's own, as it was run last.
-exams = Table(
+exams = _table(
     "exams",
-    metadata,
     Column("name", String(200), primary_key=True),
     Column("kind", String(200), nullable=False),
     Column("files", JSON),
     Column("created", Float, nullable=False),
 )
-questions = Table(
+questions = _table(
     "questions",
-    metadata,
     Column("hash", String(64), primary_key=True),
     Column("exam", ForeignKey("exams.name"), primary_key=True),
     Column("id", Text, nullable=False),
     Column("position", Integer, nullable=False),
-    Column("body", JSON, nullable=False),
-    Column("subsets", JSON, nullable=False),
+    *_required(JSON, "body", "subsets"),
     Column("reference", String(64)),
     Column("created", Float, nullable=False),
     Index("questions_by_id", "exam", "id"),
 )
 # A drawing is a slot (question, painter, strategy, options, seed) with its current contents.
-drawings = Table(
+drawings = _record(
     "drawings",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("exam", ForeignKey("exams.name"), nullable=False),
-    Column("question_id", Text, nullable=False),
+    *_required(Text, "question_id", "painter", "spec", "strategy"),
     Column("question_hash", String(64), nullable=False),
-    Column("painter", Text, nullable=False),
-    Column("spec", Text, nullable=False),
-    Column("strategy", Text, nullable=False),
-    Column("options", JSON, nullable=False),
+    *_required(JSON, "options", "calls"),
     Column("seed", Integer, nullable=False),
-    Column("status", String(20), nullable=False),
+    *_required(String(20), "status", "origin"),
     Column("image", String(64)),
-    Column("width", Integer),
-    Column("height", Integer),
-    Column("prompt_sent", Text),
+    *_optional(Integer, "width", "height"),
+    *_optional(Text, "prompt_sent", "detail"),
     Column("notes", JSON),
     Column("fault", String(40)),
-    Column("detail", Text),
-    Column("calls", JSON, nullable=False),
     Column("cost", Float),
-    Column("origin", String(20), nullable=False),
-    Column("created", Float, nullable=False),
-    _seal(),
     Index("drawings_by_painter", "exam", "painter"),
 )
 # The way a judge was asked: arguments, variant, options and template hash. `kind` is the kind of evaluator.
-setups = Table(
+setups = _table(
     "setups",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("judge", Text, nullable=False),
     Column("kind", String(20), nullable=False),
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
 )
-markings = Table(
+markings = _record(
     "markings",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("drawing", ForeignKey("drawings.id"), nullable=False),
     Column("question_hash", String(64), nullable=False),
     Column("image", String(64)),
     Column("setup", ForeignKey("setups.id"), nullable=False),
-    Column("repeat", Integer, nullable=False),
-    Column("status", String(20), nullable=False),
-    Column("rounds", Integer, nullable=False),
+    *_required(Integer, "repeat", "rounds"),
+    *_required(String(20), "status", "origin"),
     Column("replies", JSON, nullable=False),
     Column("marks", JSON),
     Column("fault", String(40)),
     Column("detail", Text),
-    Column("cost", Float),
-    Column("seconds", Float),
-    Column("origin", String(20), nullable=False),
-    Column("created", Float, nullable=False),
-    _seal(),
+    *_optional(Float, "cost", "seconds"),
     Index("markings_by_drawing", "drawing"),
     Index("markings_by_setup", "setup"),
 )
 # A cache of the marks that a reading takes from a marking; `reader` and `made` show whether they are still valid.
-read_marks = Table(
+read_marks = _table(
     "read_marks",
-    metadata,
     Column("marking", String(64), primary_key=True),
     Column("reading", String(20), primary_key=True),
     Column("reader", String(64), nullable=False),
@@ -158,38 +155,27 @@ read_marks = Table(
     Column("marks", Text, nullable=False),
 )
 # Measurements; `subject` is the hash of an image or, for imported values, the id of a drawing.
-evidence = Table(
+evidence = _record(
     "evidence",
-    metadata,
     Column("subject", String(64), primary_key=True),
     Column("name", String(40), primary_key=True),
     Column("backend", String(200), primary_key=True),
     Column("value", JSON, nullable=False),
-    Column("created", Float, nullable=False),
-    _seal(),
 )
-calls = Table(
+calls = _table(
     "calls",
-    metadata,
     Column("key", String(64), primary_key=True),
-    Column("kind", String(20), nullable=False),
+    *_required(String(20), "kind", "status"),
     Column("target", Text, nullable=False),
     Column("request", JSON, nullable=False),
-    Column("exam", Text),
-    Column("painter", Text),
-    Column("status", String(20), nullable=False),
-    Column("host", Text),
-    Column("pid", Integer),
-    Column("process_start", Float),
+    *_optional(Text, "exam", "painter", "host", "detail"),
+    *_optional(Integer, "pid", "accepted"),
+    *_optional(Float, "process_start", "lease_until"),
     Column("token", String(32)),
-    Column("lease_until", Float),
     Column("progress", JSON),
     Column("tries", Integer, nullable=False),
-    Column("accepted", Integer),
     Column("fault", String(40)),
-    Column("detail", Text),
-    Column("created", Float, nullable=False),
-    Column("updated", Float, nullable=False),
+    *_required(Float, "created", "updated"),
     # The batch in which the call was last submitted.
     Column("batch", String(32)),
     Index("calls_by_status", "status"),
@@ -198,34 +184,23 @@ calls = Table(
 )
 # Calls submitted to a service together. `id` is the tag for finding the batch in the service's list; the submitting
 # process is recorded only until the service has accepted the batch.
-batches = Table(
+batches = _table(
     "batches",
-    metadata,
     Column("id", String(32), primary_key=True),
-    Column("service", Text, nullable=False),
-    Column("endpoint", Text, nullable=False),
-    Column("model", Text, nullable=False),
+    *_required(Text, "service", "endpoint", "model"),
     Column("status", String(20), nullable=False),
-    Column("remote", Text),
-    Column("file", Text),
+    *_optional(Text, "remote", "file", "detail", "host"),
     Column("calls", Integer, nullable=False),
-    Column("bound", Float),
-    Column("detail", Text),
-    Column("host", Text),
+    *_optional(Float, "bound", "process_start", "lease_until"),
     Column("pid", Integer),
-    Column("process_start", Float),
-    Column("lease_until", Float),
-    Column("created", Float, nullable=False),
-    Column("updated", Float, nullable=False),
+    *_required(Float, "created", "updated"),
     Index("batches_by_status", "status"),
 )
-attempts = Table(
+attempts = _table(
     "attempts",
-    metadata,
     Column("call", ForeignKey("calls.key"), primary_key=True),
     Column("n", Integer, primary_key=True),
-    Column("started", Float, nullable=False),
-    Column("seconds", Float, nullable=False),
+    *_required(Float, "started", "seconds"),
     Column("result", JSON),
     Column("cost", Float),
     Column("fault", String(40)),
@@ -235,76 +210,59 @@ attempts = Table(
     _seal(),
 )
 # Budgets in dollars that processes share. `spent` and `reserved` are sums over the reservations of a purse.
-purses = Table(
+purses = _table(
     "purses",
-    metadata,
     Column("name", String(200), primary_key=True),
-    Column("budget", Float, nullable=False),
-    Column("spent", Float, nullable=False),
-    Column("reserved", Float, nullable=False),
-    Column("created", Float, nullable=False),
-    Column("updated", Float, nullable=False),
+    *_required(Float, "budget", "spent", "reserved", "created", "updated"),
 )
 # Money reserved in a purse by one attempt of a process; `counted` is the actual cost, null while in flight.
-reservations = Table(
+reservations = _table(
     "reservations",
-    metadata,
     Column("call", ForeignKey("calls.key"), primary_key=True),
     Column("n", Integer, primary_key=True),
     Column("purse", ForeignKey("purses.name"), nullable=False),
     Column("token", String(32), nullable=False),
-    Column("bound", Float, nullable=False),
+    *_required(Float, "bound", "process_start", "created"),
     Column("counted", Float),
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),
-    Column("process_start", Float, nullable=False),
-    Column("created", Float, nullable=False),
     Index("reservations_by_purse", "purse", "counted"),
 )
 # Human studies of a sample of drawings; `body` is the design, with everything that determines the sample.
-studies = Table(
+studies = _record(
     "studies",
-    metadata,
     Column("name", String(200), primary_key=True),
     Column("exam", ForeignKey("exams.name"), nullable=False),
     Column("status", String(20), nullable=False),
     Column("body", JSON, nullable=False),
-    Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
-    _seal(),
 )
 # Items shown to raters: drawings of one question, and the probability of their being sampled.
-study_items = Table(
+study_items = _table(
     "study_items",
-    metadata,
     Column("study", ForeignKey("studies.name"), primary_key=True),
     Column("n", Integer, primary_key=True),
     Column("kind", String(20), nullable=False),
-    Column("question_id", Text, nullable=False),
+    *_required(Text, "question_id", "stratum"),
     Column("drawings", JSON, nullable=False),
-    Column("stratum", Text, nullable=False),
     Column("probability", Float, nullable=False),
     _seal(),
 )
 # Raters invited to a study; only the hash of the token in their link is stored.
-study_raters = Table(
+study_raters = _record(
     "study_raters",
-    metadata,
     Column("study", ForeignKey("studies.name"), primary_key=True),
     Column("rater", String(200), primary_key=True),
     Column("token", String(64), nullable=False),
     Column("setup", ForeignKey("setups.id"), nullable=False),
     Column("body", JSON, nullable=False),
-    Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
-    _seal(),
     Index("study_raters_by_token", "token"),
 )
 # Answers to the fields of a study's form, from which markings, ratings and comparisons are made.
 # `at` is the server's time: the latest answer counts. A null value means that the answer was withdrawn.
-study_answers = Table(
+study_answers = _table(
     "study_answers",
-    metadata,
     Column("study", String(200), primary_key=True),
     Column("rater", String(200), primary_key=True),
     Column("item", Integer, primary_key=True),
@@ -317,88 +275,67 @@ study_answers = Table(
     ForeignKeyConstraint(["study", "rater"], ["study_raters.study", "study_raters.rater"]),
 )
 # Ratings of a drawing beyond the exam's criteria: an overall rating, a scale, a rank, or the value of a metric.
-ratings = Table(
+ratings = _record(
     "ratings",
-    metadata,
     Column("id", String(64), primary_key=True),
-    Column("study", Text),
+    *_optional(Text, "study", "reason"),
     Column("setup", ForeignKey("setups.id"), nullable=False),
     Column("drawing", ForeignKey("drawings.id"), nullable=False),
     Column("scale", String(200), nullable=False),
     Column("repeat", Integer, nullable=False),
-    Column("value", Float),
-    Column("reason", Text),
-    Column("seconds", Float),
-    Column("created", Float, nullable=False),
-    _seal(),
+    *_optional(Float, "value", "seconds"),
     Index("ratings_by_drawing", "drawing"),
     Index("ratings_by_setup", "setup"),
 )
 # Choices between two drawings of one question; `choice` is first, second or tie, or null if it was skipped.
-comparisons = Table(
+comparisons = _record(
     "comparisons",
-    metadata,
     Column("id", String(64), primary_key=True),
-    Column("study", Text),
+    *_optional(Text, "study", "reason"),
     Column("setup", ForeignKey("setups.id"), nullable=False),
     Column("exam", ForeignKey("exams.name"), nullable=False),
     Column("question_id", Text, nullable=False),
     Column("scale", String(200), nullable=False),
     Column("first", ForeignKey("drawings.id"), nullable=False),
     Column("second", ForeignKey("drawings.id"), nullable=False),
-    Column("shown_first", String(10)),
+    *_optional(String(10), "shown_first", "choice"),
     Column("repeat", Integer, nullable=False),
-    Column("choice", String(10)),
-    Column("reason", Text),
     Column("seconds", Float),
-    Column("created", Float, nullable=False),
-    _seal(),
     Index("comparisons_by_exam", "exam"),
     Index("comparisons_by_setup", "setup"),
 )
 # Metrics over all drawings of a painter, such as FID; `body` says how the value was computed.
-metrics = Table(
+metrics = _record(
     "metrics",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("setup", ForeignKey("setups.id"), nullable=False),
     Column("exam", ForeignKey("exams.name"), nullable=False),
     Column("painter", Text, nullable=False),
     Column("strategy", Text),
-    Column("seed", Integer),
+    *_optional(Integer, "seed", "n"),
     Column("value", Float, nullable=False),
-    Column("n", Integer),
     Column("body", JSON, nullable=False),
-    Column("created", Float, nullable=False),
-    _seal(),
     Index("metrics_by_exam", "exam"),
 )
 # Certificates: faults of known effect that a judge detected and missed.
-certificates = Table(
+certificates = _record(
     "certificates",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("setup", ForeignKey("setups.id"), nullable=False),
     Column("exam", ForeignKey("exams.name"), nullable=False),
     Column("body", JSON, nullable=False),
-    Column("created", Float, nullable=False),
-    _seal(),
     Index("certificates_by_setup", "setup"),
 )
 # Builds of exams, and the result of each recipe step for each item.
-builds = Table(
+builds = _record(
     "builds",
-    metadata,
     Column("name", String(200), primary_key=True),
     Column("recipe", String(200), nullable=False),
     Column("body", JSON, nullable=False),
-    Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
-    _seal(),
 )
-build_items = Table(
+build_items = _record(
     "build_items",
-    metadata,
     Column("build", ForeignKey("builds.name"), primary_key=True),
     Column("step", String(200), primary_key=True),
     Column("item", String(200), primary_key=True),
@@ -407,26 +344,20 @@ build_items = Table(
     Column("reason", Text),
     Column("body", JSON),
     Column("cost", Float),
-    Column("created", Float, nullable=False),
-    _seal(),
 )
 # All changes by reviewers, each with the state of the item to which it applies; nothing is overwritten.
-build_reviews = Table(
+build_reviews = _record(
     "build_reviews",
-    metadata,
     Column("id", String(64), primary_key=True),
     Column("build", ForeignKey("builds.name"), nullable=False),
-    Column("item", String(200), nullable=False),
+    *_required(String(200), "item", "reviewer"),
     Column("step", String(100), nullable=False),
-    Column("reviewer", String(200), nullable=False),
     Column("action", String(20), nullable=False),
     Column("base", String(64)),
     Column("body", JSON),
     Column("comment", Text),
-    Column("created", Float, nullable=False),
     # The state that was judged, so that a later change of the item does not undo the review.
     Column("state", JSON),
-    _seal(),
     Index("build_reviews_by_item", "build", "item"),
 )
 LOCK = int.from_bytes(b"limner")

@@ -25,7 +25,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from ..core.errors import NoStore, StoreError, UsageError
-from .blobs import Blobs
+from .blobs import Blobs, file_identity
 from .schema import has_tables, make_tables
 from .trouble import DATA_ERRORS, advice, changed_message, describe_error
 from .writer import Writer, retry_while_away
@@ -79,12 +79,16 @@ class Store:
         except StoreError:
             self.close()
             raise
-        self._opened = _identity(self.file)
+        self._opened = self.file and file_identity(self.file)
         self._offset: float | None = None
 
     def submit(self, operation: Callable[[sa.Connection], T]) -> Future[T]:
         """Queue a write; the future completes after the commit."""
         return self._get_writer().submit(operation)
+
+    def save(self, table: sa.Table, *rows: dict[str, Any]) -> Future[None]:
+        """Queue rows to be inserted or replaced by their primary keys; the future completes after the commit."""
+        return self.submit(lambda connection: self.upsert(connection, table, *rows))
 
     def _get_writer(self) -> Writer:
         if self.readonly:
@@ -99,7 +103,7 @@ class Store:
         Raises:
             StoreError: The file was deleted, moved or replaced.
         """
-        if self.file is None or (identity := _identity(self.file)) == self._opened:
+        if self.file is None or (identity := file_identity(self.file)) == self._opened:
             return
         raise StoreError(changed_message(self.url, "deleted or moved" if identity is None else "replaced"))
 
@@ -251,15 +255,6 @@ def _opening(url: str, file: Path | None) -> Iterator[None]:
         why = f"; SQLite must be able to write to {folder}: copy the store to a writable folder" if unwritable else ""
         what = advice(str(cause), url, file) if not unwritable else ""
         raise StoreError(f"the store {url} cannot be opened: {cause}{why}" + (f"; {what}" if what else "")) from error
-
-
-def _identity(file: Path | None) -> tuple[int, int] | None:
-    """Return a value that changes if the file is replaced by another; None if there is no file."""
-    try:
-        status = os.stat(file) if file is not None else None
-    except OSError:
-        return None
-    return (status.st_dev, status.st_ino) if status is not None else None
 
 
 def now() -> float:

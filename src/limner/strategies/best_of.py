@@ -11,7 +11,6 @@ from functools import partial
 from ..calls import Fault
 from ..calls.journal import in_turn
 from ..core.asks import Contract, Part, Picture, Text, Unreadable
-from ..core.errors import UsageError
 from ..core.faults import RETRIED_NEXT_RUN
 from ..core.json_text import loads
 from ..painters import PaintRequest
@@ -54,12 +53,7 @@ async def choose(request: PaintRequest, studio: Studio, images: Sequence[str]) -
     if len(different) == 1:
         return 0
     how = studio.options.get("choose", "listwise")
-    if how == "listwise":
-        best = await _listwise(request, studio, different)
-    elif how == "pairwise":
-        best = await _pairwise(request, studio, different)
-    else:
-        raise UsageError(f"-S choose={how}: it must be listwise or pairwise")
+    best = await (_pairwise if how == "pairwise" else _listwise)(request, studio, different)
     studio.note("choice", image=different[best], text=f"{how}, in both orders")
     return images.index(different[best])
 

@@ -16,7 +16,6 @@ from pydantic import Field
 from ..core.asks import Contract, Text, Unreadable
 from ..core.data_files import parse_row
 from ..core.data_rows import Problems, json_lines
-from ..core.errors import UsageError
 from ..core.faults import Fault
 from ..core.json_text import loads
 from ..core.schema import FrozenModel, Id, Words
@@ -126,8 +125,9 @@ async def reason(request: PaintRequest, studio: Studio) -> PaintRequest:
         contract = Contract(_written_trace if trained else _trace_with_thinking)
         (thinking, trace, description), key = await studio.ask("planner", "reason", request, [Text(shown)], contract)
         if style != "o3" and not trained:
-            separate = stored_thinking(await _stored_result(studio, key))
-            trace = "\n\n".join(part for part in (separate, thinking, trace) if part)
+            results = await asyncio.to_thread(load_results, studio.calls.store, [key])
+            separate = stored_thinking(results.get(key, {}))
+            trace = "\n\n".join(filter(None, (separate, thinking, trace)))
     send = studio.options.get("send", "both" if most >= STRETCHED_TOKENS else "description")
     if trained:
         prompt = reason_text(trace, description, most, count)
@@ -143,9 +143,7 @@ async def reason(request: PaintRequest, studio: Studio) -> PaintRequest:
 
 
 async def _counter(studio: Studio) -> Callable[[str], int]:
-    """Return a function that counts tokens: with the given tokenizer, else the painter's own, else by estimate."""
-    if (file := studio.options.get("tokenizer")) is not None:
-        return token_counter(file)
+    """Return a function that counts tokens: with the painter's own tokenizer, else by estimate."""
     own = getattr(studio.painter, "token_counter", None)
     return (own and await asyncio.to_thread(own)) or estimate_tokens
 
@@ -181,11 +179,6 @@ def trace_of(file: str, question: str) -> tuple[str, str]:
     if trace is None:
         raise Fault("not_applicable", f"{file} has no trace for this question")
     return trace
-
-
-async def _stored_result(studio: Studio, key: str) -> Mapping[str, Any]:
-    results = await asyncio.to_thread(load_results, studio.calls.store, [key])
-    return results.get(key, {})
 
 
 def stored_thinking(result: Mapping[str, Any]) -> str:
@@ -269,26 +262,6 @@ def estimate_tokens(text: str) -> int:
     return sum(len(piece) if ord(piece[0]) > 0x2E80 else -(-len(piece) // 5) for piece in pieces)
 
 
-@lru_cache(maxsize=4)
-def token_counter(tokenizer: str | None) -> Callable[[str], int]:
-    """Return a function that counts tokens, by the encoder's ``tokenizer.json`` if given, else `estimate_tokens`.
-
-    Raises:
-        UsageError: The file cannot be used.
-    """
-    if tokenizer is None:
-        return estimate_tokens
-    try:
-        from tokenizers import Tokenizer  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
-        loaded = Tokenizer.from_file(str(Path(tokenizer).expanduser()))
-    except ImportError as error:
-        raise UsageError("-S tokenizer needs the package tokenizers: pip install 'limner[gpu]'") from error
-    except Exception as error:  # The package raises bare exceptions.
-        raise UsageError(f"-S tokenizer={tokenizer}: cannot be read: {error}") from error
-    return lambda text: len(loaded.encode(text, add_special_tokens=False).ids)
-
-
 def cut_to_tokens(text: str, most: int, count: Callable[[str], int] = estimate_tokens) -> str:
     """Cut a text to at most `most` tokens, after a complete sentence if possible, else after a complete word.
 
@@ -308,7 +281,7 @@ def cut_to_tokens(text: str, most: int, count: Callable[[str], int] = estimate_t
 
 RECAPTION = Stage(
     "recaption", "a planner writes a longer caption, without reasoning", "words", ("planner",),
-    {"tokens": "its maximum length; 512 by default", "tokenizer": "tokenizer.json of the painter's encoder"},
+    {"tokens": "its maximum length; 512 by default"},
     numbers=("tokens",), words=recaption, guess=guess_planner(700),
 )  # fmt: skip
 REASON = Stage(
@@ -318,7 +291,6 @@ REASON = Stage(
         "send": "description; both: the trace before it; trained: in the form for a FLUX trained on traces",
         "traces": "a file with id, trace and final_prompt on each line, instead of the planner",
         "tokens": "the encoder's length: 512 by default, 2048 for one stretched for reasoning",
-        "tokenizer": "tokenizer.json of the painter's encoder; by default a diffusers painter's own",
     },
     {"style": ("o3", "r1", "r1-7b"), "send": ("description", "both", "trained")}, ("tokens",),
     {"traces": frozenset({"planner", "style"})}, words=reason, guess=_guess_reasoning,

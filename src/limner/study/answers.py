@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
@@ -31,8 +32,8 @@ from .records import (
     load_answers,
     load_items,
     load_raters,
+    load_rows,
     load_study,
-    rows_of_answers,
 )
 from .sampling import StudyPlace, cell_name
 
@@ -119,23 +120,28 @@ def results_of(study: OpenStudy, setup: str, place: StudyPlace, answers: Mapping
     at = max((answer.at for answer in answers.values()), default=0.0)
     if study.design.unit == "pair":
         return Results(comparison=_comparison(study, setup, place, kept.get(CHOICE), skip))
+
+    def rate(drawing: str, scale: str, answer: StudyAnswer | None) -> list[Rating]:
+        """Return the rating of a drawing on a scale; without a value if it was skipped."""
+        if (given := answer or skip) is None:
+            return []
+        value = None if answer is None else float(answer.value)
+        how = place.repeat, given.reason, given.seconds, given.at
+        return [Rating(drawing, setup, scale, value, study.name, *how)]
+
     if study.design.unit == "rank":
-        ranks = {n: kept.get(f"rank/{n}") for n in range(1, len(item.drawings) + 1)}
-        whole = sorted(field.value for field in ranks.values() if field) == list(ranks)
-        rating_list = []
-        for n, drawing in enumerate(item.drawings, 1):
-            answer = ranks[n] if whole else None
-            if answer or skip:
-                rating_list.append(_rating(study, setup, place, drawing, RANK, answer, skip))
-        return Results(ratings=tuple(rating_list))
+        ranks = [kept.get(f"rank/{n}") for n in range(1, len(item.drawings) + 1)]
+        if sorted(field.value for field in ranks if field) != list(range(1, len(ranks) + 1)):
+            ranks = [None] * len(ranks)
+        rated = [rate(drawing, RANK, answer) for drawing, answer in zip(item.drawings, ranks, strict=True)]
+        return Results(ratings=tuple(chain(*rated)))
     (drawing,) = item.drawings
-    scales = [field.name for field in form if field.kind == "scale" and (field.name in kept or skip)]
-    rating_list = [_rating(study, setup, place, drawing, name, kept.get(name), skip) for name in scales]
+    rated = [rate(drawing, field.name, kept.get(field.name)) for field in form if field.kind == "scale"]
     asked = [field for field in form if field.kind in ("criterion", "listing")]
     marking = None
     if asked and not skip and all(field.name in kept and field.answered(kept[field.name].value) for field in asked):
         marking = _marking(study, setup, place, drawing, asked, kept, at)
-    return Results(marking, tuple(rating_list))
+    return Results(marking, tuple(chain(*rated)))
 
 
 def _comparison(
@@ -149,23 +155,6 @@ def _comparison(
         study.study.exam, item.question_id, item.drawings[0], item.drawings[1], setup, study.scale,
         answer.value if answer else None, _flip_choice(FIRST, place) if place.order else None, study.name, place.repeat,
         given.reason, given.seconds, given.at,
-    )  # fmt: skip
-
-
-def _rating(
-    study: OpenStudy,
-    setup: str,
-    place: StudyPlace,
-    drawing: str,
-    scale: str,
-    answer: StudyAnswer | None,
-    skip: StudyAnswer | None,
-) -> Rating:
-    given = answer or skip
-    assert given is not None
-    value = None if answer is None else float(answer.value)
-    return Rating(
-        drawing, setup, scale, value, study.name, place.repeat, given.reason, given.seconds, given.at
     )  # fmt: skip
 
 
@@ -218,7 +207,7 @@ def save_clicks(
     store, at = study.store, now()
     where: dict[str, Any] = {"study": study.name, "rater": rater.rater, "item": place.item, "repeat": place.repeat}
     conditions = [study_answers.c[name] == value for name, value in where.items()]
-    answers = {answer.field: answer for answer in rows_of_answers(connection, *conditions)}
+    answers = {answer.field: answer for answer in load_rows(connection, StudyAnswer, *conditions)}
     for click in clicks:
         answer = StudyAnswer(
             **where, field=click.field, value=click.value, reason=click.reason, seconds=click.seconds,

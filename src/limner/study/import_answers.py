@@ -100,84 +100,70 @@ def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], rated: RatedExam
         if not isinstance(row["rater"], str):
             raise DataError("a row has no rater", file=rated.file, line=line)
         try:
-            if study.design.unit == "pair":
-                first, second = (rated.drawing(row, line, row[side], whole=True).id for side in ("first", "second"))
-                item = items.get(tuple(sorted((first, second))))
-                drawing = first
-            else:
-                drawing = rated.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
-                item = holding.get(drawing)
+            shown = rated.shown(row, line, study.design.unit)
+            item = items.get(tuple(sorted(shown))) if study.design.unit == "pair" else holding.get(shown[0])
             if item is None:
                 raise ValueError(f"the study {study.name} does not contain this drawing or pair")
             where = (row["rater"], item.n, int(row.get("repeat") or 0))
             clicks = gathered.clicks.setdefault(where, {})
             gathered.lines.setdefault(where, line)
-            how = {"reason": row.get("reason"), "seconds": _seconds(row.get("seconds"))}
             if study.design.unit == "pair":
-                turned = item.drawings[0] != first
+                turned = item.drawings[0] != shown[0]
                 gathered.orders[where] = shown_order(row, turned)
-                click = _choice(row, turned, how)
-                clicks[click.field] = click
+                click: Click | None = _choice(row, turned)
             else:
-                _add(study, item, drawing, row, clicks, how)
+                click = _answer(study, item, shown[0], row, clicks)
+            if click is not None:
+                seconds = row.get("seconds")
+                clicks[click.field] = replace(click, seconds=None if seconds is None else float(seconds))
         except (ValueError, TypeError) as error:
             raise DataError(str(error), file=rated.file, line=line, id=str(row["id"])) from error
     return gathered
 
 
-def _choice(row: Row, turned: bool, how: Mapping[str, Any]) -> Click:
+def _choice(row: Row, turned: bool) -> Click:
     choice = row["choice"]
     named = {row["first"]: FIRST, row["second"]: SECOND, FIRST: FIRST, SECOND: SECOND, TIE: TIE}
     if choice is None:
-        return Click(SKIP, 1, how["reason"] or "no choice", how["seconds"])
+        return Click(SKIP, 1, row.get("reason") or "no choice")
     if choice not in named:
         raise ValueError(f"choice is first, second or tie, not {choice!r}")
     value = named[choice]
     if turned and value != TIE:
         value = SECOND if value == FIRST else FIRST
-    return Click(CHOICE, value, how["reason"], how["seconds"])
+    return Click(CHOICE, value, row.get("reason"))
 
 
-def _seconds(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _add(
-    study: OpenStudy, item: StudyItem, drawing: str, row: Row, clicks: dict[str, Click], how: Mapping[str, Any]
-) -> None:
+def _answer(study: OpenStudy, item: StudyItem, drawing: str, row: Row, clicks: Mapping[str, Click]) -> Click | None:
+    """Return the answer in a row, added to the earlier `clicks` if it is of a listing; None for an empty cell."""
     name, form = str(row["criterion"]), {field.name: field for field in study.item_form(item.n)}
     if name == SKIP:
-        clicks[SKIP] = Click(SKIP, 1, how["reason"] or "skipped", how["seconds"])
-        return
+        return Click(SKIP, 1, row.get("reason") or "skipped")
     head, _, rest = name.partition("/")
     if name == RANK:
         name = f"{RANK}/{item.drawings.index(drawing) + 1}"
     elif head in form and form[head].kind == "listing":
-        _list(clicks, head, rest, form[head].sorts, row, how)
-        return
+        old = clicks[head].value if head in clicks else {"items": [], "looked": []}
+        return Click(head, _listing(old, head, rest, form[head].sorts, row))
     if name not in form:
         raise ValueError(f"the study does not ask for {name!r}; it asks for {', '.join(form)[:200]}")
     if row["value"] is None:
-        return
-    clicks[name] = Click(name, form[name].checked(_value(row["value"])), how["reason"], how["seconds"])
+        return None
+    return Click(name, form[name].checked(_value(row["value"])), row.get("reason"))
 
 
-def _list(
-    clicks: dict[str, Click], name: str, rest: str, sorts: Sequence[str], row: Row, how: Mapping[str, Any]
-) -> None:
-    """Add one row of a listing: a thing, or that a sort was checked."""
+def _listing(old: Mapping[str, Any], name: str, rest: str, sorts: Sequence[str], row: Row) -> dict[str, Any]:
+    """Return a listing with one row added: a thing, or that a sort was checked."""
     sort, _, number = rest.partition("/")
     if sort not in sorts:
         raise ValueError(f"{name} has the sorts {', '.join(sorts)}, not {sort!r}")
-    old = clicks[name].value if name in clicks else {"items": [], "looked": []}
-    value: dict[str, Any] = {"items": [*old["items"]], "looked": [*old.get("looked", [])]}
+    things, looked = [*old["items"]], [*old["looked"]]
     if number:
-        item, place = read_thing(row.get("reason") or "not said")
-        value["items"].append({"sort": sort, "item": item, "place": place})
+        thing, place = read_thing(row.get("reason") or "not said")
+        things.append({"sort": sort, "item": thing, "place": place})
     else:
-        value["looked"].append(sort)
-    value["done"] = {*value["looked"]} == {*sorts}
-    clicks[name] = Click(name, value, None, how["seconds"])
+        looked.append(sort)
+    return {"items": things, "looked": looked, "done": {*looked} == {*sorts}}
 
 
 def _value(value: Any) -> Any:
@@ -287,6 +273,12 @@ class RatedExam:
             why = f"{len(drawings)} drawings by {name!r} match: specify strategy and seed"
         raise DataError(why, file=self.file, line=line, id=id)
 
+    def shown(self, row: Row, line: int, unit: str) -> list[str]:
+        """Return the ids of a row's drawing, or of its pair of drawings in the row's order."""
+        if unit == "pair":
+            return [self.drawing(row, line, row[side], whole=True).id for side in ("first", "second")]
+        return [self.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id]
+
 
 def study_for(store: Store, name: str, rows: Sequence[tuple[int, Row]], rated: RatedExam) -> OpenStudy:
     """Return the study of this name; for people who rated elsewhere, create or extend it."""
@@ -317,15 +309,9 @@ def _shown(rows: Sequence[tuple[int, Row]], rated: RatedExam, unit: str) -> dict
     """Return what was shown together: a drawing, a pair, or all ranked drawings of a question."""
     groups: dict[tuple[str, str], list[str]] = {}
     for line, row in rows:
-        id = str(row["id"])
-        if unit == "pair":
-            pair = [rated.drawing(row, line, row[side], whole=True).id for side in ("first", "second")]
-            groups.setdefault((id, " ".join(sorted(pair))), pair)
-            continue
-        drawing = rated.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
-        inside = groups.setdefault((id, "" if unit == "rank" else drawing), [])
-        if drawing not in inside:
-            inside.append(drawing)
+        ids = rated.shown(row, line, unit)
+        inside = groups.setdefault((str(row["id"]), "" if unit == "rank" else " ".join(sorted(ids))), [])
+        inside += [id for id in ids if id not in inside]
     return groups
 
 

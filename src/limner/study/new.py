@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -15,8 +16,9 @@ from ..core.marks import values
 from ..core.redaction import new_token, token_hash
 from ..exams import Kind, kind, stored_name
 from ..scoring.entries import load_groups
+from ..scoring.numbers import criteria_of
 from ..store import Store
-from ..store.records import Drawing, evaluator_kinds, kind_of, load_drawings, load_questions
+from ..store.records import Drawing, kind_of, load_drawings, load_questions
 from .design import SampleDesign, StudyDesign, find_design
 from .records import (
     OPEN,
@@ -31,7 +33,7 @@ from .records import (
     save_rater,
     save_study,
 )
-from .sampling import Sampled, plan_places, sample
+from .sampling import plan_places, sample
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 CONSENT = (
@@ -218,63 +220,52 @@ def _items(
     if unknown := [tag for tag in (*design.sample.cross, *design.sample.strata) if tag not in tags_known]:
         raise UsageError(f"no tag {unknown[0]!r} in this exam; it has: {', '.join(sorted(tags_known)) or 'none'}")
 
-    def add(taken: Sampled[Any], question: str, drawings: Sequence[str]) -> None:
-        items.append(
-            StudyItem(name, len(items) + 1, design.unit, question, [*drawings], taken.stratum, taken.probability)
-        )
-
-    by_id = {drawing.id: drawing for drawings_of in population.rows.values() for drawing in drawings_of.values()}
-    if design.sample.of == "drawings":
-        for row, inside in sorted(population.rows.items()):
-            those = _disagreed([*inside.values()], spread, lambda drawing: [drawing.id], f"{row} drew")
-            for taken in sample(
-                those, design.sample, lambda drawing: drawing.id,
-                lambda drawing: population.questions[drawing.question_id].tags,
-                None if spread is None else {drawing.id: spread[drawing.id] for drawing in those},
-            ):  # fmt: skip
-                add(taken, taken.item.question_id, [taken.item.id])
-            notes += _short(design.sample, len(those), f"drawings of {row}")
-    else:
-        ids = population.common()
-        if not ids:
-            raise UsageError(f"no question of {exam} was drawn by all of {', '.join(sorted(population.rows))}")
-        drawn = {id: [drawings_of[id].id for drawings_of in population.rows.values()] for id in ids}
-        ids = _disagreed(ids, spread, drawn.__getitem__, "all painters drew")
+    by_id = {drawing.id: drawing for drawings in population.rows.values() for drawing in drawings.values()}
+    for drawn, who, what in _candidates(population, design.sample, exam):
         sizes = None
         if spread is not None:
-            known_gaps = {id: [spread[drawing] for drawing in drawn[id] if drawing in spread] for id in ids}
-            sizes = {id: sum(gaps) / len(gaps) for id, gaps in known_gaps.items()}
-        tags = {id: population.questions[id].tags for id in ids}
-        for taken in sample(ids, design.sample, lambda id: id, tags.__getitem__, sizes):
-            shown = drawn[taken.item]
+            gaps = {each: [spread[id] for id in ids if id in spread] for each, ids in drawn.items()}
+            sizes = {each: sum(some) / len(some) for each, some in gaps.items() if some}
+            drawn = {each: ids for each, ids in drawn.items() if each in sizes}
+            if not drawn:
+                problem = f"nothing that {who} was marked by two judges"
+                raise UsageError(f"{problem}: mark it with another judge, or use --by random")
+        tags = {each: population.questions[by_id[ids[0]].question_id].tags for each, ids in drawn.items()}
+        for taken in sample(tags, design.sample, sizes):
+            shown = drawn[taken.name]
             groups = {
                 "drawing": [[drawing] for drawing in shown],
                 "rank": [shown],
                 "pair": [*map(list, combinations(shown, 2))],
             }
             for group in groups[design.unit]:
-                add(taken, taken.item, group)
-        notes += _short(design.sample, len(ids), "references that all painters drew", [*tags.values()])
+                question, where = by_id[shown[0]].question_id, (taken.stratum, taken.probability)
+                items.append(StudyItem(name, len(items) + 1, design.unit, question, group, *where))
+        notes += _short(design.sample, len(drawn), what, [*tags.values()])
     return items, by_id, notes
 
 
-def _disagreed(those: list[Any], spread: Mapping[str, float] | None, drawings: Any, who: str) -> list[Any]:
-    """Return the candidates that two judges have marked, if the sample is by disagreement."""
-    if spread is None:
-        return those
-    marked = [candidate for candidate in those if any(id in spread for id in drawings(candidate))]
-    if not marked:
-        raise UsageError(f"nothing that {who} was marked by two judges: mark it with another judge, or use --by random")
-    return marked
+def _candidates(
+    population: Population, design: SampleDesign, exam: str
+) -> Iterator[tuple[dict[str, list[str]], str, str]]:
+    """Yield what is sampled together, each with its drawings, who drew it, and what it is."""
+    if design.of == "drawings":
+        for row, drawings in sorted(population.rows.items()):
+            yield {drawing.id: [drawing.id] for drawing in drawings.values()}, f"{row} drew", f"drawings of {row}"
+        return
+    ids = population.common()
+    if not ids:
+        raise UsageError(f"no question of {exam} was drawn by all of {', '.join(sorted(population.rows))}")
+    drawn = {id: [drawings[id].id for drawings in population.rows.values()] for id in ids}
+    yield drawn, "all painters drew", "references that all painters drew"
 
 
-def _short(design: SampleDesign, available: int, what: str, tags: Sequence[Mapping[str, str]] = ()) -> list[str]:
+def _short(design: SampleDesign, available: int, what: str, tags: Sequence[Mapping[str, str]]) -> list[str]:
     if design.size is not None:
         return [f"{available} {what}, but the design has {design.size}"] if available < design.size else []
-    cells: dict[tuple[str, ...], int] = {}
-    for question_tags in tags:
-        cell = tuple(question_tags.get(tag, "") for tag in design.cross)
-        cells[cell] = cells.get(cell, 0) + 1
+    if design.of == "drawings":
+        return []
+    cells = Counter(tuple(own.get(tag, "") for tag in design.cross) for own in tags)
     few = sum(count < (design.each or 0) for count in cells.values())
     return [f"{few} of {len(cells)} cells have fewer than {design.each} {what}"] if few else []
 
@@ -368,31 +359,19 @@ def disagreements(store: Store, exam: str) -> dict[str, float]:
 
     Differences are shares of the best value, from 0 to 1. Drawings with fewer than two judges are left out.
     """
-    kinds = evaluator_kinds(store)
     marks: dict[str, dict[str, dict[str, float]]] = {}
-    tops: dict[str, dict[str, int]] = {}
     protocol = kind(kind_of(store, exam)).protocol
     for group in load_groups(store, exam):
-        if kinds.get(group.evaluator.id) != "judge":
-            continue
-        for entry in group.scored:
+        for entry in group.scored if group.evaluator.kind == "judge" else ():
             if entry.marking is None or entry.marking.repeat:
                 continue
-            top_values = tops.setdefault(
-                entry.question.hash,
-                {first_marks.id: first_marks.top for first_marks in protocol.criteria(entry.question)},
-            )
-            decided = {name: value for name, value in values(entry.marks).items() if name in top_values}
-            marks.setdefault(entry.drawing.id, {})[group.evaluator.id] = {
-                name: value / top_values[name] for name, value in decided.items()
-            }
+            tops = {criterion.id: criterion.top for criterion in criteria_of(entry.question, protocol)}
+            given = {name: value / tops[name] for name, value in values(entry.marks).items() if name in tops}
+            marks.setdefault(entry.drawing.id, {})[group.evaluator.id] = given
     spread = {}
     for drawing, judges in marks.items():
-        gaps = [
-            abs(first_marks[name] - second_marks[name])
-            for first_marks, second_marks in combinations(judges.values(), 2)
-            for name in first_marks.keys() & second_marks.keys()
-        ]
+        pairs = combinations(judges.values(), 2)
+        gaps = [abs(first[name] - second[name]) for first, second in pairs for name in first.keys() & second.keys()]
         if gaps:
             spread[drawing] = sum(gaps) / len(gaps)
     return spread

@@ -8,11 +8,11 @@ import math
 import os
 import sys
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +30,24 @@ from ..core.redaction import csrf_token, new_token, secrets_equal, sign, token_h
 from ..exams.views import view
 from ..serve.base import Pages, WebLimits, check_change, make_app
 from ..store import Store, now
-from ..store.schema import content_columns, study_raters
+from ..store.schema import study_raters
 from .answers import Click, is_done, save_clicks, shown_value, stored_click
 from .design import SKIP, AnswerField
 from .new import CONSENT
 from .open import OpenStudy, normal_picture, open_study, places_of, shown_inputs
 from .progress import progress_of
-from .records import CLOSED, IMPORTED, OPEN, StudyAnswer, StudyRater, load_answers, load_raters, set_status, status_of
+from .records import (
+    CLOSED,
+    IMPORTED,
+    OPEN,
+    StudyAnswer,
+    StudyRater,
+    load_answers,
+    load_raters,
+    load_rows,
+    set_status,
+    status_of,
+)
 from .sampling import StudyPlace
 
 HERE = Path(__file__).parent
@@ -51,7 +62,8 @@ class StudyPages:
 
     def __init__(self, study: OpenStudy, pages: Pages) -> None:
         self._study, self._pages, self._store = study, pages, study.store
-        self._pictures = ShownPictures(study.store.blobs.get, study.design.show.side)
+        self._makers = ThreadPoolExecutor(MAKER_THREADS, "limner-pictures", _lower_priority)
+        self._make_picture = lru_cache(MAX_CACHED_PICTURES)(self._prepare)
 
     @property
     def routes(self) -> list[Route]:
@@ -150,11 +162,14 @@ class StudyPages:
             raise HTTPException(404)
         return self._study.question(self._study.items[places[n - 1].item])
 
+    def _prepare(self, sha256: str) -> bytes:
+        return normal_picture(self._store.blobs.get(sha256), self._study.design.show.side)
+
     async def _picture(self, sha256: str | None) -> Response:
         if sha256 is None:
             raise HTTPException(404)
         try:
-            data = await self._pictures.get(sha256)
+            data = await asyncio.get_running_loop().run_in_executor(self._makers, self._make_picture, sha256)
         except (LostImage, BadImage) as error:
             raise HTTPException(
                 404, "This picture cannot be shown. Please skip it and give that as the reason."
@@ -376,8 +391,8 @@ def key_of(field: AnswerField, value: int | str) -> str:
     return KEY_FOR_TEN if value == 10 else str(value) if isinstance(value, int) and 0 <= value < 10 else ""
 
 
-MAX_CACHED_BYTES = 192 * 2**20
-"""The most bytes of prepared pictures in the cache."""
+MAX_CACHED_PICTURES = 192
+"""The most prepared pictures in the cache."""
 MAKER_THREADS = 2
 """The number of threads that prepare pictures."""
 MAKER_NICENESS = 10
@@ -390,37 +405,6 @@ def _lower_priority() -> None:
         return  # Elsewhere this would affect the whole process.
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), MAKER_NICENESS)
-
-
-class ShownPictures:
-    """A cache of prepared pictures, each made once in a thread."""
-
-    def __init__(self, load: Callable[[str], bytes], side: int) -> None:
-        self._load, self._side = load, side
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
-        self._in_flight: dict[str, asyncio.Task[bytes]] = {}
-        self._makers = ThreadPoolExecutor(MAKER_THREADS, "limner-pictures", _lower_priority)
-        self._bytes = 0
-
-    async def get(self, sha256: str) -> bytes:
-        """Return the prepared picture of an image in the store."""
-        if sha256 in self._kept:
-            self._kept.move_to_end(sha256)
-            return self._kept[sha256]
-        if sha256 not in self._in_flight:
-            task = asyncio.ensure_future(self._make(sha256))
-            self._in_flight[sha256] = task
-            task.add_done_callback(lambda done: self._in_flight.pop(sha256, None))
-        return await asyncio.shield(self._in_flight[sha256])
-
-    async def _make(self, sha256: str) -> bytes:
-        loop = asyncio.get_running_loop()
-        made = await loop.run_in_executor(self._makers, lambda: normal_picture(self._load(sha256), self._side))
-        self._kept[sha256] = made
-        self._bytes += len(made)
-        while self._bytes > MAX_CACHED_BYTES and len(self._kept) > 1:
-            self._bytes -= len(self._kept.popitem(last=False)[1])
-        return made
 
 
 PANEL_ID = "PROLIFIC_PID"
@@ -438,11 +422,10 @@ def find_rater(store: Store, study: str, token: str) -> StudyRater:
         HTTPException: 404 if there is none.
     """
     hash = token_hash(token)
-    query = sa.select(*content_columns(study_raters)).where(study_raters.c.study == study, study_raters.c.token == hash)
     with store.reading() as connection:
-        row = connection.execute(query).first()
-    if row is not None:
-        return StudyRater(**row._mapping)
+        rows = load_rows(connection, StudyRater, study_raters.c.study == study, study_raters.c.token == hash)
+    if rows:
+        return rows[0]
     for rater in load_raters(store, study):
         if any(secrets_equal(hash, other) for other in rater.body.get("tokens", [])):
             return rater
@@ -473,12 +456,7 @@ def join(store: Store, study: str, given: Mapping[str, str], *, known: bool) -> 
     token = new_token()
 
     def operation(connection: sa.Connection) -> int:
-        query = (
-            sa.select(*content_columns(study_raters))
-            .where(study_raters.c.study == study)
-            .order_by(study_raters.c.rater)
-        )
-        raters = [StudyRater(**row._mapping) for row in connection.execute(query)]
+        raters = load_rows(connection, StudyRater, study_raters.c.study == study)
         returning = [rater for rater in raters if rater.body.get("panel", {}).get(PANEL_ID) == panel[PANEL_ID]]
         taken = ("panel", "consent")
         free = [rater for rater in raters if not rater.body.get("named") and not any(map(rater.body.get, taken))]

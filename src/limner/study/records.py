@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -15,6 +15,7 @@ from ..store import Store, now
 from ..store.records import save_setup
 from ..store.schema import content_columns, studies, study_answers, study_items, study_raters
 
+R = TypeVar("R")
 OPEN, CLOSED, IMPORTED = "open", "closed", "imported"
 """The states of a study; for an imported one, people rated elsewhere."""
 PERSON = "person"
@@ -150,11 +151,11 @@ def load_study(store: Store, name: str) -> Study:
         StoreError: There is no such study; lists the stored ones.
     """
     with store.reading() as connection:
-        row = connection.execute(sa.select(*content_columns(studies)).where(studies.c.name == name)).first()
-    if row is None:
+        rows = load_rows(connection, Study, studies.c.name == name)
+    if not rows:
         names = ", ".join(study_names(store)) or "none; `limner study new` creates one"
         raise StoreError(f"{store.url} has no study {name!r}; it has: {names}")
-    return Study(**row._mapping)
+    return rows[0]
 
 
 def status_of(store: Store, name: str) -> str | None:
@@ -166,18 +167,14 @@ def status_of(store: Store, name: str) -> str | None:
 
 def load_items(store: Store, study: str) -> list[StudyItem]:
     """Return the items of a study, in the order of their numbers."""
-    query = sa.select(*content_columns(study_items)).where(study_items.c.study == study).order_by(study_items.c.n)
     with store.reading() as connection:
-        return [StudyItem(**row._mapping) for row in connection.execute(query)]
+        return load_rows(connection, StudyItem, study_items.c.study == study)
 
 
 def load_raters(store: Store, study: str) -> list[StudyRater]:
     """Return the raters of a study, in the order of their names."""
-    query = (
-        sa.select(*content_columns(study_raters)).where(study_raters.c.study == study).order_by(study_raters.c.rater)
-    )
     with store.reading() as connection:
-        return [StudyRater(**row._mapping) for row in connection.execute(query)]
+        return load_rows(connection, StudyRater, study_raters.c.study == study)
 
 
 def load_rater(store: Store, study: str, rater: str) -> StudyRater:
@@ -192,10 +189,20 @@ def load_rater(store: Store, study: str, rater: str) -> StudyRater:
     return raters[rater]
 
 
-def rows_of_answers(connection: sa.Connection, *conditions: Any) -> list[StudyAnswer]:
-    """Return the answers that meet the conditions, in the order of their clicks; for use inside a transaction."""
-    query = sa.select(study_answers).where(*conditions).order_by(study_answers.c.at, study_answers.c.field)
-    return [StudyAnswer(**row._mapping) for row in connection.execute(query)]
+TABLES: dict[Any, tuple[sa.Table, tuple[str, ...]]] = {
+    Study: (studies, ()),
+    StudyItem: (study_items, ("n",)),
+    StudyRater: (study_raters, ("rater",)),
+    StudyAnswer: (study_answers, ("at", "field")),
+}
+"""Kind of row -> its table, and the columns that it is sorted by; answers are in the order of their clicks."""
+
+
+def load_rows(connection: sa.Connection, kind: type[R], *conditions: Any) -> list[R]:
+    """Return the rows of a kind that meet the conditions, sorted; for use inside a transaction."""
+    table, order = TABLES[kind]
+    query = sa.select(*content_columns(table)).where(*conditions).order_by(*(table.c[name] for name in order))
+    return [kind(**row._mapping) for row in connection.execute(query)]
 
 
 def load_answers(store: Store, study: str, rater: str | None = None) -> list[StudyAnswer]:
@@ -204,7 +211,7 @@ def load_answers(store: Store, study: str, rater: str | None = None) -> list[Stu
     if rater is not None:
         conditions.append(study_answers.c.rater == rater)
     with store.reading() as connection:
-        return rows_of_answers(connection, *conditions)
+        return load_rows(connection, StudyAnswer, *conditions)
 
 
 def inclusion(items: Iterable[StudyItem]) -> dict[str, float]:

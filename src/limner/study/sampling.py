@@ -9,57 +9,49 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ..core.exam import sample_stratified
 from .design import CHECK_VALUES, QualityDesign, SampleDesign
 from .records import StudyItem
 
-T = TypeVar("T")
 ALL = "all"
 """The stratum of a sample without strata."""
 
 
 @dataclass(frozen=True)
-class Sampled(Generic[T]):
-    """A sampled item with its stratum and probability."""
+class Sampled:
+    """The name of a sampled item, with its stratum and probability."""
 
-    item: T
+    name: str
     stratum: str
     probability: float
 
 
 def sample(
-    items: Sequence[T],
-    design: SampleDesign,
-    name: Callable[[T], str],
-    tags: Callable[[T], Mapping[str, str]],
-    sizes: Mapping[str, float] | None = None,
-) -> list[Sampled[T]]:
-    """Return a sample of the items, in their order.
+    tags: Mapping[str, Mapping[str, str]], design: SampleDesign, sizes: Mapping[str, float] | None = None
+) -> list[Sampled]:
+    """Return a sample of items, in their order.
 
     Args:
-        items: The population.
+        tags: The population: the name of each item -> its tags. Names and seed determine the sample; the order of the
+            items does not matter.
         design: The size of the sample, its tags and its seed.
-        name: Returns an item's name. Names and seed determine the sample; the order of the items does not matter.
-        tags: Returns an item's tags.
         sizes: For a sample by disagreement: name -> how much judges disagree, from 0 to 1.
     """
-    cells: dict[str, list[T]] = {}
-    for item in items:
-        cells.setdefault(cell_name(tags(item), design.cross), []).append(item)
-    sampled: dict[str, Sampled[T]] = {}
-    for cell, inside in cells.items():
+    cells: dict[str, list[str]] = {}
+    for name, own in tags.items():
+        cells.setdefault(cell_name(own, design.cross), []).append(name)
+    sampled: dict[str, Sampled] = {}
+    for cell, names in cells.items():
         n = design.each if design.each is not None else design.size or 0
         if sizes is None:
-            taken = _random(inside, n, design, name, tags, cell)
+            taken = _random(names, n, design, tags, cell)
         else:
-            chances = probabilities({name(item): design.least + sizes[name(item)] for item in inside}, n)
-            by_name = {name(item): item for item in inside}
-            names = systematic(chances, f"{design.seed}\n{cell}")
-            taken = [Sampled(by_name[each], cell, chances[each]) for each in names]
-        sampled |= {name(each.item): each for each in taken}
-    return [sampled[name(item)] for item in items if name(item) in sampled]
+            chances = probabilities({name: design.least + sizes[name] for name in names}, n)
+            taken = [Sampled(name, cell, chances[name]) for name in systematic(chances, f"{design.seed}\n{cell}")]
+        sampled |= {each.name: each for each in taken}
+    return [sampled[name] for name in tags if name in sampled]
 
 
 def cell_name(tags: Mapping[str, str], cross: Sequence[str]) -> str:
@@ -72,32 +64,16 @@ def cell_name(tags: Mapping[str, str], cross: Sequence[str]) -> str:
 
 
 def _random(
-    items: Sequence[T],
-    n: int,
-    design: SampleDesign,
-    name: Callable[[T], str],
-    tags: Callable[[T], Mapping[str, str]],
-    cell: str,
-) -> list[Sampled[T]]:
-    strata = [_value_of(tags, tag) for tag in design.strata]
-    taken = sample_stratified(items, n, design.seed, strata, name)
-
-    def stratum(item: T) -> str:
-        return cell_name(tags(item), design.strata) if design.strata else cell
-
-    whole, got = _counts(items, stratum), _counts(taken, stratum)
-    return [Sampled(item, stratum(item), got[stratum(item)] / whole[stratum(item)]) for item in taken]
+    names: Sequence[str], n: int, design: SampleDesign, tags: Mapping[str, Mapping[str, str]], cell: str
+) -> list[Sampled]:
+    taken = sample_stratified(names, n, design.seed, [_value_of(tags, tag) for tag in design.strata], str)
+    stratum = {name: cell_name(tags[name], design.strata) if design.strata else cell for name in names}
+    whole, got = Counter(stratum.values()), Counter(stratum[name] for name in taken)
+    return [Sampled(name, stratum[name], got[stratum[name]] / whole[stratum[name]]) for name in taken]
 
 
-def _value_of(tags: Callable[[T], Mapping[str, str]], tag: str) -> Callable[[T], str]:
-    return lambda item: tags(item).get(tag, "")
-
-
-def _counts(items: Sequence[T], group: Callable[[T], str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for item in items:
-        counts[group(item)] = counts.get(group(item), 0) + 1
-    return counts
+def _value_of(tags: Mapping[str, Mapping[str, str]], tag: str) -> Callable[[str], str]:
+    return lambda name: tags[name].get(tag, "")
 
 
 def probabilities(sizes: Mapping[str, float], n: int) -> dict[str, float]:

@@ -14,11 +14,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.redaction import redact
 from .child import BadFrame, packed, read
 from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit, environment
+
+if TYPE_CHECKING:
+    from .ray_actor import ActorWorker
 
 CHILD = Path(__file__).with_name("child.py")
 DEATH_S = 5.0
@@ -264,104 +267,51 @@ def end_all() -> None:
 os.register_at_fork(after_in_child=_living.clear)
 
 
-class Worker(Protocol):
-    """The interface that a pool uses; `limner.workers.process.Process` is one."""
-
-    @property
-    def alive(self) -> bool:
-        """Whether it can be asked again."""
-        ...
-
-    def load(self) -> None:
-        """Wait until it is ready."""
-        ...
-
-    def ask(
-        self, given: Mapping[str, Any], bodies: Sequence[bytes], seconds: float, items: Sequence[Any] | None = None
-    ) -> Iterator[tuple[int | None, JobResult | JobFailure]]:
-        """Give it one job."""
-        ...
-
-    def kill(self) -> None:
-        """End it at once."""
-        ...
-
-    def stop(self) -> None:
-        """End it and release everything held for it."""
-        ...
+Worker: TypeAlias = "Process | ActorWorker"
+"""A worker as a pool uses it: a child process here, or one in an actor of a cluster."""
 
 
-class Room(Protocol):
-    """A place in which one worker after another runs."""
+class Room:
+    """A place in which one worker after another runs; this one is on this machine.
 
-    @property
-    def alive(self) -> bool:
-        """Whether a worker can be started in it; False if its machine is lost."""
-        ...
+    Attributes:
+        alive: Whether a worker can be started in it; False if its machine is lost.
+    """
 
-    def start(self) -> Worker:
-        """Return a new worker that is not loaded yet."""
-        ...
-
-    def leave(self) -> None:
-        """Release the room."""
-        ...
-
-
-class Hosts(Protocol):
-    """The machines that have room for workers."""
-
-    def count(self, recipe: Recipe) -> int:
-        """Return how many workers of a recipe may run at once."""
-        ...
-
-    def devices(self, label: str, named: Sequence[str | None]) -> Sequence[str | None]:
-        """Return one device per worker of a painter, given the user's choice; None means the best one."""
-        ...
-
-    def room(self, recipe: Recipe, args: Mapping[str, Any], wanted: Callable[[], bool]) -> Room | None:
-        """Return room for one worker, waiting if necessary; None once it is no longer wanted."""
-        ...
-
-    def scarce(self, recipe: Recipe) -> bool:
-        """Return whether other workers wait for the resources of an idle worker of this recipe."""
-        ...
-
-
-class ThisMachine:
-    """This machine, which has room for any number of processes."""
-
-    def count(self, recipe: Recipe) -> int:
-        """Return the number in the recipe."""
-        return recipe.workers
-
-    def devices(self, label: str, named: Sequence[str | None]) -> Sequence[str | None]:
-        """Return the named devices."""
-        return named
-
-    def room(self, recipe: Recipe, args: Mapping[str, Any], wanted: Callable[[], bool]) -> Room | None:
-        """Return room at once."""
-        return _RoomHere(recipe, args)
-
-    def scarce(self, recipe: Recipe) -> bool:
-        """Return False: the operating system shares out resources."""
-        return False
-
-
-class _RoomHere:
     alive = True
 
     def __init__(self, recipe: Recipe, args: Mapping[str, Any]) -> None:
-        self._recipe, self._args = recipe, args
+        self.recipe, self.args = recipe, args
 
     def start(self) -> Worker:
-        return Process(self._recipe, self._args)
+        """Return a new worker that is not loaded yet."""
+        return Process(self.recipe, self.args)
 
     def leave(self) -> None:
-        pass
+        """Release the room."""
 
 
-_here = ThisMachine()
+class Hosts:
+    """The machines that have room for workers: this one, which has room for any number of processes."""
+
+    def count(self, recipe: Recipe) -> int:
+        """Return how many workers of a recipe may run at once."""
+        return recipe.workers
+
+    def devices(self, label: str, named: Sequence[str | None]) -> Sequence[str | None]:
+        """Return one device per worker of a painter, given the user's choice; None means the best one."""
+        return named
+
+    def room(self, recipe: Recipe, args: Mapping[str, Any], wanted: Callable[[], bool]) -> Room | None:
+        """Return room for one worker, waiting if necessary; None once it is no longer wanted."""
+        return Room(recipe, args)
+
+    def scarce(self, recipe: Recipe) -> bool:
+        """Return whether other workers wait for the resources of an idle worker of this recipe."""
+        return False  # The operating system shares out the resources of this machine.
+
+
+_here = Hosts()
 _chosen: list[Hosts] = []
 
 

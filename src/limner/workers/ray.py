@@ -21,7 +21,7 @@ from typing import Any
 from ..core.errors import UsageError
 from ..core.redaction import redact
 from .pool import close_pools
-from .process import Room, standing_on
+from .process import Hosts, Room, standing_on
 from .ray_actor import LOOK_S, ActorHost, ActorRoom, differences, last_words, lost_as_such, parted, this_limner
 from .recipe import Recipe, WorkerLost, WorkerUnfit
 
@@ -67,7 +67,7 @@ def cluster(address: str, gpus: Sequence[str] = (), workers: int | None = None) 
     ray = _connected(address)
     opened = RayCluster(ray, shares, workers)
     try:
-        with _messages_on_stderr(ray), standing_on(opened):
+        with _replaced(ray._private.worker, "print_to_stdstream", _to_stderr), standing_on(opened):
             yield opened
     finally:
         opened.leave()
@@ -88,7 +88,7 @@ def _connected(address: str) -> Any:
     _check_there(ray, address)
     kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with _quiet_entry(ray):
+        with _replaced(ray._private.utils, "get_entrypoint_name", _without_secrets):
             ray.init(address=address, configure_logging=False, log_to_driver=False, namespace="limner")
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         with suppress(Exception):
@@ -115,27 +115,24 @@ def _check_there(ray: Any, address: str) -> None:
 
 
 @contextmanager
-def _messages_on_stderr(ray: Any) -> Iterator[None]:
-    """Move Ray's messages about lost nodes from standard output to standard error."""
-    worker = ray._private.worker
-    usual = worker.print_to_stdstream
-    worker.print_to_stdstream = lambda data, **how: usual({**data, "is_err": True}, **how)
+def _replaced(module: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
+    """Replace a function of Ray's inside the block by what `make` returns for it."""
+    usual = getattr(module, name)
+    setattr(module, name, make(usual))
     try:
         yield
     finally:
-        worker.print_to_stdstream = usual
+        setattr(module, name, usual)
 
 
-@contextmanager
-def _quiet_entry(ray: Any) -> Iterator[None]:
-    """Hide secrets in the command line that Ray sends to the cluster."""
-    utils = ray._private.utils
-    usual = utils.get_entrypoint_name
-    utils.get_entrypoint_name = lambda: redact(usual())
-    try:
-        yield
-    finally:
-        utils.get_entrypoint_name = usual
+def _to_stderr(usual: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that prints Ray's messages about lost nodes to standard error instead of standard output."""
+    return lambda data, **how: usual({**data, "is_err": True}, **how)
+
+
+def _without_secrets(usual: Callable[[], str]) -> Callable[[], str]:
+    """Return a function for the command line that Ray sends to the cluster, without secrets."""
+    return lambda: redact(usual())
 
 
 GONE_S = 120.0
@@ -146,7 +143,7 @@ STARTS = 5
 """Actors lost in a row while starting, after which no further one is tried."""
 
 
-class RayCluster:
+class RayCluster(Hosts):
     """A Ray cluster that this process belongs to.
 
     Args:

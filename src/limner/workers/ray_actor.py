@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.redaction import redact
 from .child import BODIES, HEADER, BadFrame, packed, read
-from .process import Process, Worker
+from .process import Process, Room, Worker
 from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerLost, WorkerUnfit
 
 if TYPE_CHECKING:
@@ -192,12 +192,12 @@ SLACK_S = 120.0
 """Seconds after a job's own time limit until its node counts as lost."""
 
 
-class ActorRoom:
+class ActorRoom(Room):
     """An actor on a node, in which one worker after another is started."""
 
     def __init__(self, cluster: RayCluster, actor: Any, recipe: Recipe, args: Mapping[str, Any]) -> None:
-        self.cluster, self.actor, self.recipe, self.args = cluster, actor, recipe, args
-        self.alive = True
+        super().__init__(recipe, args)
+        self.cluster, self.actor = cluster, actor
 
     def start(self) -> Worker:
         """Return a new child in the actor."""

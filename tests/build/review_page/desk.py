@@ -9,8 +9,7 @@ from typing import Any
 
 from limner.build import recipe as recipe_module
 from limner.build.base import BuildItem, BuildStep, Dropped, StepContext
-from limner.build.engine import Spending
-from limner.build.open import new_build, open_build
+from limner.build.engine import Spending, new_build, open_build
 from limner.build.recipe import STEPS
 from limner.build.review_page import review_app
 from limner.build.reviews import Reviewer, save_reviewer
@@ -56,6 +55,7 @@ async def made(items: Sequence[BuildItem], context: StepContext) -> AsyncIterato
             "image": image, "method": f"The method text of paper {n}.", "method_title": "Method",
             "graph_svg": to_svg(LogicGraph.model_validate(TIDE.graph)),
             "caption": "Overview", "log": "Step 1: Part 1", "checklist": checklist(),
+            **({"warnings": ["the arrow is cut off"], "denied": ["Is Part 2 there?"]} if n == 2 else {}),
         }  # fmt: skip
         yield BuildItem(f"CVPR_2025/paper{n}", body, "paper")
 

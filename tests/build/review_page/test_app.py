@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from limner.build.engine import Spending
-from limner.build.open import open_build
+from limner.build.engine import Spending, open_build
 from limner.build.records import load_reviews
 from limner.build.review_page import ReviewDesk
 from limner.store import Store
@@ -49,6 +48,16 @@ def test_item_list_shows_counts_and_has_csp_header(anna: Visitor) -> None:
     assert page.status_code == 200
     assert "<strong>2</strong> of 2 are waiting for you. 2 reviewers must agree" in page.text
     assert "script-src 'self'" in page.headers["content-security-policy"]
+
+
+def test_item_list_shows_thumbnails_titles_and_warnings(anna: Visitor, store: Store) -> None:
+    text = anna.get("").text
+    assert text.count('class="thumb"') == 2
+    assert text.count(">Method</a>") == 2
+    assert "<p>the arrow is cut off</p><p>denied on the picture: Is Part 2 there?</p>" in text
+    assert anna.data("CVPR_2025/paper2")["warnings"] == [
+        "the arrow is cut off", "denied on the picture: Is Part 2 there?"
+    ]  # fmt: skip
 
 
 def test_changes_require_csrf_token(client: TestClient, anna: Visitor, store: Store) -> None:

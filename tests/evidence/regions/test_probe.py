@@ -15,9 +15,9 @@ from limner.calls import Calls
 from limner.core import settings
 from limner.core.errors import UsageError
 from limner.core.images import Preparer, decode, encode_png, font
-from limner.evidence.backends import Measuring, open_probe, open_probes, word_and_options
+from limner.evidence.backends import MAX_NAME_CHARS, Measuring, RegionsProbe, open_probe, open_probes, word_and_options
 from limner.evidence.probe import Finding, OcrProbe, Probe
-from limner.evidence.regions import MAX_NAME_CHARS, RegionsProbe, open_counter
+from limner.evidence.regions import open_counter
 from limner.store import Store
 from limner.store.schema import attempts, calls
 
@@ -74,7 +74,7 @@ def test_invalid_probe_options_are_usage_errors(store: Store) -> None:
     images = Preparer(store.blobs.get)
 
     def opened(**words: str) -> list[Probe]:
-        return open_probes((), (), Measuring(**words), settings.load(), images)  # type: ignore[arg-type]
+        return open_probes((), (), Measuring(words), settings.load(), images)
 
     for words, message in (
         ({"regions": "sam9"}, "--regions sam9: choose from classical, key, sam2-tiny"),
@@ -89,7 +89,7 @@ def test_invalid_probe_options_are_usage_errors(store: Store) -> None:
             opened(**words)
         assert message in str(caught.value)
     with pytest.raises(UsageError, match="choose a backend"):
-        open_probes((), (), Measuring(("aesthetics",)), settings.load(), images)
+        open_probes((), (), Measuring(probes=("aesthetics",)), settings.load(), images)
 
 
 def test_requested_and_needed_evidence_is_measured(store: Store) -> None:
@@ -100,10 +100,10 @@ def test_requested_and_needed_evidence_is_measured(store: Store) -> None:
 
     assert names() == names("", "aesthetics") == names("something else") == []
     assert names("regions") == ["regions"]
-    assert names("regions", "", Measuring(regions="none")) == []
+    assert names("regions", "", Measuring({"regions": "none"})) == []
     assert names("regions ocr") == ["ocr", "regions"]
-    assert names("regions", "", Measuring(("ocr",))) == ["ocr"]
-    assert names("", "", Measuring(regions="classical")) == ["regions"]
+    assert names("regions", "", Measuring(probes=("ocr",))) == ["ocr"]
+    assert names("", "", Measuring({"regions": "classical"})) == ["regions"]
     own = known.model_copy(update={"evidence": settings.Measures(aesthetics="local/model")})
     assert names("", "aesthetics", None, own) == ["aesthetics"]
     assert names("regions", "", None, own) == ["regions"]
@@ -111,7 +111,7 @@ def test_requested_and_needed_evidence_is_measured(store: Store) -> None:
 
 def test_settings_configure_probe_timeouts(store: Store) -> None:
     own = settings.load().model_copy(update={"evidence": settings.Measures(regions_timeout_s=5.5, ocr_timeout_s=4.5)})
-    ocr, regions = open_probes((), (), Measuring(("ocr", "regions")), own, Preparer(store.blobs.get))
+    ocr, regions = open_probes((), (), Measuring(probes=("ocr", "regions")), own, Preparer(store.blobs.get))
     assert isinstance(ocr, OcrProbe)
     assert isinstance(regions, RegionsProbe)
     assert (ocr.seconds, regions.seconds) == (4.5, 5.5)

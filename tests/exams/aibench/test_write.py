@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
 
-from limner.exams.aibench.data import CONSTANTS, read, write
+from limner.exams.aibench.data import read, write
 
 
 def item(id: str, **more: Any) -> dict[str, Any]:
@@ -36,11 +35,3 @@ def test_written_rows_can_be_read_again(tmp_path: Path) -> None:
     row = json.loads((tmp_path / "AIBench.jsonl").read_text("utf-8").splitlines()[0])
     assert row["checklist"][0]["rationale"] == "a node"
     assert "nodes" not in row["checklist"][0]
-
-
-def test_constant_answer_baselines_are_written(tmp_path: Path) -> None:
-    write(tmp_path, [item("v/1")], lambda sha, name: None)
-    with (tmp_path / CONSTANTS).open(encoding="utf-8", newline="") as stream:
-        rows = {row["always"]: row for row in csv.DictReader(stream)}
-    assert rows["yes"] == {"always": "yes", "right": "2", "of": "2", "percent": "100.0", "by chance": "50.0"}
-    assert rows["A of 2"]["right"] == "1"

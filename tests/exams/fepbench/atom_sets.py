@@ -13,8 +13,7 @@ from limner.core.asks import Reply
 from limner.core.exam import Question
 from limner.core.marks import Mark
 from limner.exams.fepbench.data import MODALITIES, Atoms, Modality
-from limner.exams.fepbench.protocol import FEPBench
-from limner.exams.fepbench.scores import LAYOUT, PARTS
+from limner.exams.fepbench.protocol import LAYOUT, PARTS, FEPBench
 
 PROTOCOL = FEPBench()
 SAMPLE: dict[str, Any] = {

@@ -15,7 +15,7 @@ from limner.core.marks import Mark, fill
 from limner.core.protocol import READINGS, Reading, Row
 from limner.exams.fepbench import FEPBENCH
 from limner.exams.fepbench.data import MODALITIES, Atoms
-from limner.exams.fepbench.scores import (
+from limner.exams.fepbench.protocol import (
     LAYOUT,
     PARTS,
     UNEXPECTED,

@@ -65,7 +65,7 @@ def test_list_with_declared_columns(tmp_path: Path) -> None:
     assert (records.records[1].prompt, records.records[1].tags, records.records[1].line) == ("Draw a hat.", {}, 11)
     assert records.records[0].field("explanation") == "An insect."
     assert records.unused(["explanation"]) == ["extra"]
-    assert records.notes == ()
+    assert records.notes == []
 
 
 def test_object_by_id_in_a_file_per_category(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_folder_per_category_with_pictures_beside_the_file(tmp_path: Path) -> No
     assert second.reference.path == tmp_path / "biology" / "1.png"
     assert second.field("gt_img") == "1.png"
     assert (first.tags, third.tags) == ({"kind": "Life"}, {"kind": "physics"})
-    assert records.notes == ("2 of 6 input pictures are absent: those questions cannot be drawn (first: 2.png)",)
+    assert records.notes == ["2 of 6 input pictures are absent: those questions cannot be drawn (first: 2.png)"]
 
 
 def test_ids_used_twice_are_reported_with_their_places(tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_declared_columns_that_no_row_has_are_listed(tmp_path: Path) -> None:
 def test_columns_with_question_mark_may_be_absent(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", "id,prompt,photo\n1,Draw.,x.png\n")
     records = read(tmp_path, columns={"inputs": "PHOTO?", "reference": "target?"}, tags={"level": "level?"})
-    assert records.notes == ("1 of 1 input pictures are absent: those questions cannot be drawn (first: x.png)",)
-    assert records.absent == ()
+    assert records.notes == ["1 of 1 input pictures are absent: those questions cannot be drawn (first: x.png)"]
+    assert records.absent == []
     assert (records.records[0].inputs[0].name, records.unused([])) == ("x.png", [])
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from limner.calls import Fault
 from limner.core.errors import UsageError
-from limner.painters.batched import DrawItem, read_drawing, submit, worker_fault
-from limner.painters.diffusers import DrawSettings, PipelineSetup, open_pool, options
+from limner.painters.batched import DrawItem, open_workers, read_drawing, submit, worker_fault
+from limner.painters.diffusers import DrawSettings, PipelineSetup, options
 from limner.workers import JobFailure, JobResult, Pool, WorkerDeath, WorkerUnfit
 from limner.workers import pool as module
 from tests.fakes import brush
@@ -32,7 +32,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePool]:
 
     def pool(batch_size: int = 1, devices: tuple[str | None, ...] = (None,), **load: Any) -> Pool:
         chosen = options.Options({}, batch_size, devices)
-        made.append(open_pool(PipelineSetup(str(tmp_path / "model"), **load), chosen))
+        made.append(open_workers("diffusers", brush.FACTORY, PipelineSetup(str(tmp_path / "model"), **load), chosen))
         return made[-1]
 
     yield pool
@@ -52,7 +52,7 @@ def told(future: Future[JobResult]) -> Exception:
     """What a painter makes of it."""
     error = future.exception(30)
     assert isinstance(error, WorkerDeath | JobFailure | WorkerUnfit)
-    return worker_fault(error)
+    return worker_fault(error, "diffusers/model")
 
 
 def right(future: Future[JobResult], prompt: str, seed: int) -> bool:

@@ -31,6 +31,7 @@ from limner.store.records import load_drawings
 from limner.workers import JobResult
 from tests.cli.invoke import limner
 from tests.fakes import brush
+from tests.painters.inputs import inputs
 from tests.support import SmallExam, environment, picture
 
 Make = Callable[..., DiffusersPainter]
@@ -60,19 +61,19 @@ def make(folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Make:
     monkeypatch.setattr("limner.painters.diffusers.FACTORY", brush.FACTORY)
 
     def painter(facts: PainterFacts | None = None, **options: Any) -> DiffusersPainter:
-        return DiffusersPainter("mine", f"diffusers/{folder}", store.blobs, SIZE | options, facts)
+        return DiffusersPainter(inputs("mine", f"diffusers/{folder}", store.blobs, SIZE | options, facts))
 
     return painter
 
 
 @pytest.fixture
-def quick(folder: Path, store: Store) -> Make:
+def quick(folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Painters without a worker."""
     Inline.drawn.clear()
+    monkeypatch.setattr(batched, "Pool", Inline)
 
     def painter(**options: Any) -> DiffusersPainter:
-        pool: Any = Inline
-        return DiffusersPainter("mine", f"diffusers/{folder}", store.blobs, SIZE | options, None, pool)
+        return DiffusersPainter(inputs("mine", f"diffusers/{folder}", store.blobs, SIZE | options))
 
     return painter
 

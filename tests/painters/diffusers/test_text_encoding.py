@@ -14,6 +14,7 @@ from limner.painters.diffusers import DiffusersPainter, DrawSettings, PipelineSe
 from limner.painters.diffusers.text_encoding import MAX_TOKENS, USUAL_TOKENS, encode, find_unread, is_flux
 from limner.store import Store
 from limner.workers import WorkerUnfit
+from tests.painters.inputs import inputs
 
 pytestmark = pytest.mark.slow
 FAMILIES = ("flux", "sd3", "sdxl", "qwen")
@@ -153,7 +154,7 @@ def test_unread_words_are_listed(loaded: Any) -> None:
 def test_painter_counts_tokens_with_pipeline_own_tokenizer(
     family: str, pipeline: Callable[[str], Path], store: Store
 ) -> None:
-    painter = DiffusersPainter("mine", f"diffusers/{pipeline(family)}", store.blobs, {})
+    painter = DiffusersPainter(inputs("mine", f"diffusers/{pipeline(family)}", store.blobs, {}))
     count = painter.token_counter()
     if family not in ("flux", "sd3"):
         assert count is None

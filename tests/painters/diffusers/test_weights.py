@@ -72,19 +72,19 @@ def test_unwritable_cache_is_harmless(folder: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("./none", "diffusers/./none: no such folder; a repository of the hub is written OWNER/NAME"),
+        ("./none", "./none: no such folder or file; a repository of the hub is written OWNER/NAME"),
         ("a/b/c", "no such folder"),
     ],
 )
 def test_invalid_folder_or_repository_is_reported(place: str, message: str) -> None:
     with pytest.raises(UsageError) as raised:
-        weights.folder_of(place)
+        weights.find_pipeline(place, None)
     assert message in str(raised.value)
 
 
 def test_folder_without_pipeline_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has no model_index\.json: it is not a saved diffusers pipeline"):
-        weights.folder_of(str(tmp_path))
+        weights.find_pipeline(str(tmp_path), None)
 
 
 def test_weights_that_need_a_token_are_downloaded_by_the_painter(
@@ -110,7 +110,7 @@ def test_weights_that_need_a_token_are_downloaded_by_the_painter(
     assert weights.download_if_private(here, None) == here
     assert weights.download_if_private(hub, "fp16") == replace(hub, source=str(tmp_path), revision=None)
     assert asked == [("lab/model", {"revision": "c0ffee", "variant": "fp16"})]
-    with pytest.raises(UsageError, match=r"diffusers/lab/model at c0ffee: OSError: 401 for \*\*\*$"):
+    with pytest.raises(UsageError, match=r"lab/model at c0ffee: OSError: 401 for \*\*\*$"):
         weights.download_if_private(hub, "none")
 
 
@@ -118,7 +118,7 @@ def test_repository_is_identified_by_commit(tmp_path: Path, monkeypatch: pytest.
     need("torch", find_spec("huggingface_hub") is not None, "huggingface_hub is not installed")
     from huggingface_hub import constants
 
-    assert weights.folder_of("lab/model") is None
+    assert not weights.is_pipeline_here("lab/model")
     assert weights.find_pipeline("lab/model", COMMIT).identity == {"repository": "lab/model", "commit": COMMIT}
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     place = tmp_path / "hub" / "models--lab--model"
@@ -130,5 +130,5 @@ def test_repository_is_identified_by_commit(tmp_path: Path, monkeypatch: pytest.
     assert (found.name, found.source, found.revision) == ("lab/model", "lab/model", COMMIT)
     assert found.identity == {"repository": "lab/model", "commit": COMMIT}
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(UsageError, match="diffusers/lab/other at v2: "):
+    with pytest.raises(UsageError, match="lab/other at v2: "):
         weights.find_pipeline("lab/other", "v2")

@@ -20,12 +20,13 @@ from PIL import Image
 from limner.calls import Calls
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
-from limner.painters.batched import DrawItem, RawDrawing, read_drawing, submit
-from limner.painters.diffusers import DiffusersPainter, DrawSettings, PipelineSetup, open_pool
+from limner.painters.batched import DrawItem, RawDrawing, open_workers, read_drawing, submit
+from limner.painters.diffusers import FACTORY, DiffusersPainter, DrawSettings, PipelineSetup
 from limner.painters.diffusers.options import Options
 from limner.store import Store
 from limner.workers import Pool, WorkerDeath
 from limner.workers.process import Process
+from tests.painters.inputs import inputs
 from tests.support import picture
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,9 @@ Pipeline = Callable[[str], Path]
 
 @pytest.fixture
 def pool(pipeline: Pipeline) -> Iterator[Pool]:
-    made = open_pool(PipelineSetup(str(pipeline("sd3")), dtype="float32"), Options({}, 4, ("cpu",)))
+    made = open_workers(
+        "diffusers", FACTORY, PipelineSetup(str(pipeline("sd3")), dtype="float32"), Options({}, 4, ("cpu",))
+    )
     yield made
     made.close()
 
@@ -73,7 +76,9 @@ def test_worker_matches_pipeline_and_restarts_when_killed(pool: Pool, pipeline: 
 
 
 def test_edit_by_worker_uses_image_to_image_pipeline(pipeline: Pipeline, store: Store) -> None:
-    painter = DiffusersPainter("tiny", f"diffusers/{pipeline('sdxl')}", store.blobs, OPTIONS | {"strength": 0.5})
+    painter = DiffusersPainter(
+        inputs("tiny", f"diffusers/{pipeline('sdxl')}", store.blobs, OPTIONS | {"strength": 0.5})
+    )
     sha256, _ = store.blobs.put(picture(77, size=(64, 48)))
     drawn, edited = paint(
         painter, store, PaintRequest("q", "A cell.", 1), PaintRequest("q", "A cell.", 1, images=(sha256,))
@@ -93,7 +98,7 @@ def test_cached_repository_is_used_offline(
     (place / "refs").mkdir()
     (place / "refs" / "main").write_text(COMMIT, "utf-8")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
-    painter = DiffusersPainter("tiny", "diffusers/lab/tiny", store.blobs, OPTIONS)
+    painter = DiffusersPainter(inputs("tiny", "diffusers/lab/tiny", store.blobs, OPTIONS))
     (painting,) = paint(painter, store, PaintRequest("q", "A cell."))
     assert painting.notes["body"]["weights"] == {"repository": "lab/tiny", "commit": COMMIT}
 
@@ -103,6 +108,6 @@ def test_unloadable_pipeline_stops_run_with_message(pipeline: Pipeline, store: S
     shutil.copytree(pipeline("sdxl"), broken)
     for file in (broken / "unet").glob("*.safetensors"):
         file.unlink()
-    painter = DiffusersPainter("tiny", f"diffusers/{broken}", store.blobs, OPTIONS)
+    painter = DiffusersPainter(inputs("tiny", f"diffusers/{broken}", store.blobs, OPTIONS))
     with pytest.raises(UsageError, match=r"diffusers/.*/broken: cannot be loaded: OSError: .*unet"):
         paint(painter, store, PaintRequest("q", "A cell."))

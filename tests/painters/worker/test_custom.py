@@ -16,9 +16,11 @@ from PIL import Image
 from limner.calls import Calls, Fault
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
-from limner.painters.worker import WorkerPainter, find_weights, local_path
+from limner.painters.diffusers.weights import find_weights, local_path
+from limner.painters.worker import WorkerPainter
 from limner.store import Store
 from limner.workers import WorkerUnfit
+from tests.painters.inputs import inputs
 
 MODEL = """
 import json, os, pathlib
@@ -67,7 +69,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: Store) -> Make:
 
     def painter(factory: str = "open_model", **options: Any) -> WorkerPainter:
         given = {"size": "8x4", "devices": "cpu"} | options
-        return WorkerPainter("mine", f"worker/own_model:{factory}", store.blobs, given)
+        return WorkerPainter(inputs("mine", f"worker/own_model:{factory}", store.blobs, given))
 
     return painter
 
@@ -210,7 +212,7 @@ def test_invalid_options_are_reported(
     make: Make, store: Store, spec: str, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        WorkerPainter("mine", spec, store.blobs, options)
+        WorkerPainter(inputs("mine", spec, store.blobs, options))
 
 
 def test_hub_commit_is_taken_from_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from limner.painters import Painting, PaintRequest
 from limner.painters.worker import WorkerPainter
 from limner.store import Store
 from tests.docs.blocks import ROOT, blocks
+from tests.painters.inputs import inputs
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +69,7 @@ def painter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: Store) -> An
 
     def make(**options: Any) -> WorkerPainter:
         given = {"size": "32x16", "devices": "cpu", "weights": "./weights", "steps": 4, "batch_size": 3} | options
-        return WorkerPainter("mine", "worker/wrapped:open_model", store.blobs, given)
+        return WorkerPainter(inputs("mine", "worker/wrapped:open_model", store.blobs, given))
 
     return make
 

@@ -17,6 +17,7 @@ from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest, add_devices
 from limner.painters.worker import TransformersPainter
 from limner.store import Store
+from tests.painters.inputs import inputs
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def folder(tmp_path: Path) -> Callable[[str], Path]:
 
 
 def made(place: Path, store: Store, **options: Any) -> TransformersPainter:
-    return TransformersPainter("mine", f"transformers/{place}", store.blobs, options)
+    return TransformersPainter(inputs("mine", f"transformers/{place}", store.blobs, options))
 
 
 def body(painter: TransformersPainter, request: PaintRequest) -> dict[str, Any]:

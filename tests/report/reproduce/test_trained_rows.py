@@ -80,7 +80,7 @@ def test_trained_row_is_recognised_only_if_it_was_made_so(tmp_path: Path, store:
     planner = f"replay/{replies(tmp_path)}"
     words: dict[str, Any] = {
         "painters": [f"{ROW}={SPEC}"], "painter_options": OPTIONS, "judges": ["ocr"], "store": store,
-        "asking": Asking(preset="paper-diffusion"), "measuring": Measuring(regions="classical"),
+        "asking": Asking(preset="paper-diffusion"), "measuring": Measuring({"regions": "classical"}),
     }  # fmt: skip
     run("sample/mmmg", **words)
     how = {"strategy_options": {"planner": planner}}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from limner.scoring.stats import Parts, as_parts, paired, questions_needed, ratios, sign_flip, spread_of_differences
+from limner.scoring.stats import Parts, as_parts, paired, questions_needed, ratios, spread_of_differences
 
 VALUES = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=1, max_size=20)
 
@@ -35,14 +35,14 @@ def brute(one: list[float], other: list[float]) -> float:
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=9))
 def test_few_questions_use_exact_sign_flips(pairs: list[tuple[int, int]]) -> None:
     one, other = ([float(pair[side]) for pair in pairs] for side in (0, 1))
-    assert sign_flip(as_parts(one), as_parts(other)).value == pytest.approx(brute(one, other))
+    assert paired(as_parts(one), as_parts(other)).p.value == pytest.approx(brute(one, other))
 
 
 def test_sampled_sign_flips_approximate_t_test() -> None:
     generator = np.random.default_rng(3)
     one = generator.normal(0.3, 1, 60)
     other = np.zeros(60)
-    found = sign_flip(as_parts(one.tolist()), as_parts(other.tolist()))
+    found = paired(as_parts(one.tolist()), as_parts(other.tolist())).p
     assert found.value == pytest.approx(scipy_stats.ttest_rel(one, other).pvalue, abs=0.02)
 
 
@@ -137,7 +137,7 @@ def test_sign_flip_test_has_nominal_level() -> None:
     generator = np.random.default_rng(7)
     below = 0
     for one, other in generator.binomial(1, 0.5, (300, 2, 12)):
-        below += (sign_flip(as_parts(one.tolist()), as_parts(other.tolist())).value or 0) < 0.05
+        below += (paired(as_parts(one.tolist()), as_parts(other.tolist())).p.value or 0) < 0.05
     assert below / 300 <= 0.07
 
 

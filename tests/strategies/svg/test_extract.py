@@ -35,7 +35,10 @@ NESTED = '<svg viewBox="0 0 9 9"><svg width="3"><g/></svg><text>end</text></svg>
         (f"```\n{NESTED}\n```", NESTED),
         ("<svg viewBox='0 0 1 1' />", "<svg viewBox='0 0 1 1' />"),
         ('<svg a="1>2"><!-- </svg> --><g/></svg>', '<svg a="1>2"><!-- </svg> --><g/></svg>'),
-        ("<svg><style><![CDATA[ </svg> ]]></style></svg>", "<svg><style><![CDATA[ </svg> ]]></style></svg>"),
+        (
+            '<svg a="1"><style><![CDATA[ </svg> ]]></style></svg>',
+            '<svg a="1"><style><![CDATA[ </svg> ]]></style></svg>',
+        ),
         ("<s:svg xmlns:s='x'></s:svg>", "<s:svg xmlns:s='x'></s:svg>"),
         (f"```svg\n<svg width='1'><g>\n```\nOnce more:\n```svg\n{ONE}\n```", ONE),
     ],

@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -24,7 +24,7 @@ from ...core.data_files import (
     read_questions,
     write_json_lines,
 )
-from ...core.data_rows import Problems, json_lines, write_csv
+from ...core.data_rows import Problems, json_lines
 from ...core.errors import DataError
 from ...core.evidence import AESTHETICS
 from ...core.exam import Exam, Question, Reference
@@ -149,16 +149,12 @@ def _reference(folder: Path, row: MethodRow) -> Reference | None:
     return Reference(named) if named else None
 
 
-CONSTANTS = "constant_answers.csv"
 EXTRA_FIELDS = ("track", "rationale", "about")
 """Fields of a question that the release does not have."""
 
 
 def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]) -> dict[str, list[str]]:
-    """Write a line for each paper, its figure to images/ and its logic graph to graphs/; return row ids by item.
-
-    A table with the accuracy of constant answers is written as well.
-    """
+    """Write a line for each paper, its figure to images/ and its logic graph to graphs/; return row ids by item."""
     made: dict[str, list[str]] = {}
     rows = []
     for item in items:
@@ -175,7 +171,6 @@ def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str,
         rows.append(row)
         made[item["item"]] = [id]
     write_json_lines(folder / FILE, rows)
-    _write_constants(folder / CONSTANTS, [question for row in rows for question in row["checklist"]])
     return made
 
 
@@ -184,16 +179,6 @@ def _id(item: Mapping[str, Any]) -> str:
     id, venue = str(item["item"]), str(item.get("venue") or "")
     paper = id.rpartition("/")[2]
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', venue)}/{paper}" if venue else id
-
-
-def _write_constants(file: Path, questions: Sequence[dict[str, Any]]) -> None:
-    rows = []
-    for name, accuracy in constant_answers(questions).items():
-        right = {"always": name, "right": round(accuracy["right"] * accuracy["n"]), "of": int(accuracy["n"])}
-        shares = {"percent": f"{100 * accuracy['right']:.1f}", "by chance": f"{100 * accuracy['chance']:.1f}"}
-        rows.append(right | shares)
-    text = write_csv(["always", "right", "of", "percent", "by chance"], rows, "\r\n")
-    file.write_text(text, encoding="utf-8", newline="")
 
 
 def _question(number: int, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -344,35 +329,6 @@ def balance_letters(rows: Sequence[dict[str, Any]], key: str) -> list[dict[str, 
         for row, letter in zip(group, dealt, strict=True):
             _reorder_options(row, letter, random.Random(f"{key}/{row['id']}"))
     return out
-
-
-def constant_answers(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return the accuracy of constant answers: each letter, yes, no, and the longest option.
-
-    Returns:
-        Name of the answer -> ``right``, the share of right answers among the questions that have such an option; ``n``,
-        the number of these questions; and ``chance``, the share expected from guessing.
-    """
-    tally: dict[str, list[tuple[bool, float]]] = {}
-    for row in rows:
-        options, right, chance = row["options"], row["correct_option"], 1 / len(row["options"])
-        for letter in options:
-            tally.setdefault(f"{letter} of {len(options)}", []).append((letter == right, chance))
-        heads = {letter: text.casefold().split()[0].strip(".,:;!") for letter, text in options.items()}
-        for word in ("yes", "no"):
-            if word in heads.values():
-                # If several options begin with the word, the right one is assumed, which gives an upper bound.
-                tally.setdefault(word, []).append((heads[right] == word, 0.5))
-        longest = max(options, key=lambda letter: len(options[letter]))
-        tally.setdefault("longest", []).append((longest == right, chance))
-    return {
-        name: {
-            "right": sum(hit for hit, _ in hits) / len(hits),
-            "n": len(hits),
-            "chance": sum(chance for _, chance in hits) / len(hits),
-        }
-        for name, hits in sorted(tally.items())
-    }
 
 
 def _deal_letters(count: int, size: int, key: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
@@ -34,7 +33,6 @@ from ...core.plot_data import (
 from ...core.protocol import Protocol, Row
 from .. import paper
 from .data import MODALITIES, REGIMES, ROLES, Atoms
-from .scores import drawn
 
 SCORES = ("if", "re", "sp")
 BINS = 4
@@ -118,26 +116,6 @@ def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None
     if len(x) < MIN_DRAWINGS or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     return float(np.corrcoef(x, y)[0, 1])
-
-
-def count_undefined(rows: Sequence[Row]) -> dict[str, int]:
-    """Return modality -> the number of drawings without such content, whose precision is undefined."""
-    return {m: sum(drawn(row.question.rubric, row.marks, m) == (0, 0) for row in rows) for m in MODALITIES}
-
-
-def remarks(rows: Sequence[Row]) -> list[str]:
-    """Return remarks on undefined precision and on unequal shares of the regimes."""
-    texts, empty = [], count_undefined(rows)
-    if any(empty.values()):
-        counts = ", ".join(f"{modality} {count}" for modality, count in empty.items() if count)
-        texts.append(
-            f"sp: some of {len(rows)} drawings have no such content ({counts}); those parts are left out of the mean"
-        )
-    regimes = Counter(row.question.tags.get("regime", "") for row in rows)
-    if rows and len({regimes[regime] for regime in REGIMES}) > 1:
-        counts = ", ".join(f"{regimes[regime]} {regime}" for regime in REGIMES)
-        texts.append(f"prompts behind these means: {counts}; the paper pools both in equal shares")
-    return texts
 
 
 PERCENT = 100.0

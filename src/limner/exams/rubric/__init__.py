@@ -87,7 +87,7 @@ def open_stored(files: Mapping[str, str]) -> Kind[Any]:
     """Return the user's own exam from the files that a store keeps."""
     if (kind := _OWN.get(_hash(files))) is not None:
         return kind
-    folder = _folder() / _hash(files)
+    folder = Path(_folder().name) / _hash(files)
     for name, text in files.items():
         if not _FILE_NAME.fullmatch(name):
             raise StoreError(f"an exam of the store has a file with the name {name[:80]!r}")
@@ -97,14 +97,9 @@ def open_stored(files: Mapping[str, str]) -> Kind[Any]:
 
 
 @cache
-def _folder() -> Path:
+def _folder() -> tempfile.TemporaryDirectory[str]:
     """Return a folder that is deleted when the process ends."""
-    folder = tempfile.TemporaryDirectory(prefix="limner-exam-")
-    _kept.append(folder)
-    return Path(folder.name)
-
-
-_kept: list[tempfile.TemporaryDirectory[str]] = []
+    return tempfile.TemporaryDirectory(prefix="limner-exam-")
 
 
 def _hash(files: Mapping[str, str]) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from ...core.asks import FIELD
 from ...core.data_rows import Problems
 from ...core.protocol import Reading
 from ...core.schema import line_of, name_place, read_model
-from .definition import FIELD, SHOWN, AskPlan, Definition
+from .definition import SHOWN, AskPlan, Definition
 
 Place = tuple[Any, ...]
 """The keys that lead to a place in exam.toml; or a template, and words in it."""

@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from ...core.asks import FIELD
 from ...core.exam import Question
 from ...core.marks import Criterion
-from .definition import FIELD, Definition, Family
+from .definition import Definition, Family
 from .layout import find_value, read_list
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

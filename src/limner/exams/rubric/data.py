@@ -29,7 +29,7 @@ def read_questions(path: Path, name: str, definition: Definition, file: Path) ->
     found = read_records(path, definition, problems)
     prompts = file.parent / definition.prompts
     # Rows without such a column are wrong too, but there is one thing to correct.
-    add_wrong(absent, file, [*found.absent, *absent_columns(definition, prompts, found.columns)])
+    add_wrong(absent, file, [*found.absent, *absent_columns(definition, prompts, [*found.columns])])
     absent.settle()
     for record in found.records:
         question = _question(record)
@@ -41,8 +41,8 @@ def read_questions(path: Path, name: str, definition: Definition, file: Path) ->
         questions.append(question)
     problems.settle()
     unused = found.unused(name for name, _ in used_columns(definition, prompts))
-    notes = (f"columns without use: {', '.join(unused)}",) if unused else ()
-    return Exam(name, definition.name, tuple(questions), notes=found.notes + notes)
+    notes = [f"columns without use: {', '.join(unused)}"] if unused else []
+    return Exam(name, definition.name, tuple(questions), notes=(*found.notes, *notes))
 
 
 def _question(record: Record) -> Question[RubricQuestion]:

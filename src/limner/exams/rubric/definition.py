@@ -28,8 +28,6 @@ def _name(pattern: str, words: str) -> AfterValidator:
 
 Name = Annotated[str, _name(r"[a-z][a-z0-9_-]*", "lower-case letters, digits, _ and -, a letter first")]
 FileName = Annotated[str, _name(r"\w[\w.-]*", "letters, digits, ., _ and -, a letter or digit first")]
-FIELD = re.compile(r"\{\{([^{}]+)\}\}")
-"""A field in a template or a text."""
 
 
 class Condition(ValueTest):

@@ -151,31 +151,6 @@ class Record:
         return find_value(self.fields, name)
 
 
-@dataclass(frozen=True)
-class Records:
-    """All records of the data.
-
-    Attributes:
-        records: The records in order.
-        columns: The names of all columns.
-        used: The columns with id, prompt, pictures and tags.
-        absent: The declared columns that no row has: the place of the declaration, and a message.
-        notes: Remarks on this copy of the data, such as absent pictures.
-    """
-
-    records: tuple[Record, ...]
-    columns: tuple[str, ...]
-    used: frozenset[str]
-    absent: tuple[tuple[tuple[str, str], str], ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def unused(self, names: Iterable[str]) -> list[str]:
-        """Return the columns that neither the layout nor `names`, such as those of criteria and prompts, use."""
-        plain = [name.removesuffix("?").casefold() for name in names]
-        used = self.used | {part for name in plain for part in (name, name.partition(".")[0])}
-        return [column for column in self.columns if column.casefold() not in used]
-
-
 def read_records(folder: Path, layout: DataLayout, problems: Problems, *, prompts: bool = True) -> Records:
     """Return the records of a folder or file; `problems` receives what is wrong, with file and line.
 
@@ -186,21 +161,21 @@ def read_records(folder: Path, layout: DataLayout, problems: Problems, *, prompt
         DataError: A file cannot be read at all.
         UsageError: One is a Parquet file, and polars is not installed.
     """
-    reader = _Reader(folder if folder.is_dir() else folder.parent, layout, problems, prompts)
+    records = Records(folder if folder.is_dir() else folder.parent, layout, problems, prompts)
     files = list(_files(folder, layout.data, problems))
     patterns = " or ".join(map(repr, layout.data.files)) or f"a name that ends in {', '.join(TABLES)}"
     nothing = "no record found" if files else f"no file fits {patterns}"
     for file, parts in files:
         rows = list(read_rows(file, problems, layout.data.levels))
-        within = file.relative_to(reader.folder).with_suffix("").as_posix()
+        within = file.relative_to(records.folder).with_suffix("").as_posix()
         for number, (line, row) in enumerate(rows, 1):
             default = within if len(rows) == 1 < len(files) else f"{within}_{number}"
-            reader.take(file, line, parts | row, default)
-    if not reader.records and not problems.found:
+            records.take(file, line, parts | row, default)
+    if not records.records and not problems.found:
         problems.add(nothing, folder)
-    notes = (*reader.large, *_absent_pictures(reader.records))
-    absent = tuple(reader.absent_columns()) if files else ((("data", "files"), f"{nothing} in {folder}"),)
-    return Records(tuple(reader.records), tuple(reader.columns), frozenset(reader.used), absent, notes)
+    records.notes += _absent_pictures(records.records)
+    records.absent += records.absent_columns() if files else [(("data", "files"), f"{nothing} in {folder}")]
+    return records
 
 
 def read_list(value: Any) -> list[Any]:
@@ -268,24 +243,32 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
     )
 
 
-class _Reader:
-    """Makes records of rows.
+class Records:
+    """The records of the data, made of its rows.
 
     Attributes:
-        records: The records so far.
-        columns: The names of all columns so far, in order.
-        large: Notes on pictures beyond the limits.
-        used: Those that a record has apart from its fields, in lower case.
+        records: The records in order.
+        columns: The names of all columns, in order.
+        used: The columns with id, prompt, pictures and tags, in lower case.
+        absent: The declared columns that no row has: the place of the declaration, and a message.
+        notes: Remarks on this copy of the data, such as absent pictures.
     """
 
     def __init__(self, folder: Path, layout: DataLayout, problems: Problems, prompts: bool) -> None:
         self.folder, self.layout, self.problems, self.prompts = folder, layout, problems, prompts
         self.records: list[Record] = []
         self.columns: dict[str, None] = {}
-        self.large: list[str] = []
         self.used = {tag.column.casefold().removesuffix("?") for tag in layout.tags.values()}
+        self.absent: list[tuple[tuple[str, str], str]] = []
+        self.notes: list[str] = []
         self._new_names = {names[0].casefold(): new for new, names in layout.columns.items() if new not in ALIASES}
         self._places: dict[str, str] = {}
+
+    def unused(self, names: Iterable[str]) -> list[str]:
+        """Return the columns that neither the layout nor `names`, such as those of criteria and prompts, use."""
+        plain = [name.removesuffix("?").casefold() for name in names]
+        used = self.used | {part for name in plain for part in (name, name.partition(".")[0])}
+        return [column for column in self.columns if column.casefold() not in used]
 
     def take(self, file: Path, line: int, row: dict[str, Any], default: str) -> None:
         """Add the record of a row, or what is wrong with it; `default` is its id if it has none."""
@@ -369,7 +352,7 @@ class _Reader:
                 return embedded_reference(entry, name)
             return self._find_picture(row, name, file) if name else None
         except TooLargeImage as error:
-            self.large.append(f"{error}; it counts as absent")
+            self.notes.append(f"{error}; it counts as absent")
             return Reference(name)
 
     def _find_picture(self, row: Mapping[str, Any], name: str, file: Path) -> Reference:

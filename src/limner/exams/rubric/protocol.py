@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from ...core.asks import Ask, Contract, Part, Picture, Prompts, Reply, Text, Unreadable, Variant
+from ...core.asks import FIELD, Ask, Contract, Part, Picture, Prompts, Reply, Text, Unreadable, Variant
 from ...core.errors import Lacking
 from ...core.exam import Question, Reference
 from ...core.marks import Criterion, Mark, values
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score, mean_of_known
 from .criteria import RubricCriterion, Sheet, as_words, question_sheet
-from .definition import FIELD, AskPlan, Definition, ShownText, SummaryPlan
+from .definition import AskPlan, Definition, ShownText, SummaryPlan
 from .layout import find_value
 from .replies import WORDING, read_answers, reply_schema, reply_words
 from .scores import is_monotone, score_drawing

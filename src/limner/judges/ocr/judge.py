@@ -17,9 +17,7 @@ from ...core.errors import UsageError
 from ...core.evidence import TextLine
 from ...core.faults import picture_faults
 from ...core.marks import Criterion, Mark
-from ...core.protocol import Protocol
 from ...evidence.probe import OcrProbe
-from ...store import Blobs
 from ..base import JudgeInputs, JudgeKind, JudgeResult, Subject
 from .demands import Label, LabelClaim, claim_of
 from .matching import EXACT_LENGTH, LabelMatch, Page, as_written, tokens
@@ -166,21 +164,19 @@ class OcrJudge:
     naive examiner that shows how easily one can be fooled.
     """
 
-    def __init__(
-        self,
-        protocol: Protocol[Any],
-        blobs: Blobs,
-        probe: OcrProbe,
-        mentions: bool = False,
-    ) -> None:
-        self.name = "ocr/mentions" if mentions else "ocr"
-        self._protocol, self._blobs, self._probe, self._mentions = protocol, blobs, probe, mentions
-        self._second = OcrProbe(probe.seconds, again=True)
+    def __init__(self, given: JudgeInputs) -> None:
+        if given.spec not in ("ocr", "ocr/mentions"):
+            raise UsageError(f"{given.spec!r} is not a judge: there is {OCR.usage}")
+        if not given.exam.protocol.label_kinds:
+            raise UsageError(f"the OCR examiner cannot mark {given.exam.name}: none of its criteria is about words")
+        self.name, self._mentions = given.spec, given.spec != "ocr"
+        self._protocol, self._blobs, self._probe = given.exam.protocol, given.blobs, given.ocr
+        self._second = OcrProbe(self._probe.seconds, again=True)
         self.setup: dict[str, Any] = {
             "judge": self.name,
-            "engine": probe.name,
+            "engine": self._probe.name,
             "rules": RULES,
-            "variant": "mentions" if mentions else "labels",
+            "variant": "mentions" if self._mentions else "labels",
         }
 
     def check(self) -> None:
@@ -212,13 +208,6 @@ class OcrJudge:
         return JudgeResult((), tuple(await asyncio.to_thread(examine, criteria, (), kinds, self._mentions, ())))
 
 
-def _open(given: JudgeInputs) -> OcrJudge:
-    protocol = given.exam.protocol
-    if given.spec not in ("ocr", "ocr/mentions"):
-        raise UsageError(f"{given.spec!r} is not a judge: there is {OCR.usage}")
-    if not protocol.label_kinds:
-        raise UsageError(f"the OCR examiner cannot mark {given.exam.name}: none of its criteria is about words")
-    return OcrJudge(protocol, given.blobs, given.ocr, mentions=given.spec != "ocr")
-
-
-OCR = JudgeKind("ocr, ocr/mentions", "reads the words in the drawing and marks what they prove; free, offline", _open)
+OCR = JudgeKind(
+    "ocr, ocr/mentions", "reads the words in the drawing and marks what they prove; free, offline", OcrJudge
+)

@@ -241,14 +241,13 @@ def cut_off(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int)
     flat, share = flatten(image), CUTS[dose - 1]
     side = random.Random(seed).choice(("left", "top", "right", "bottom"))
     width, height = flat.size
-    gone = {
-        "left": (0, 0, round(width * share), height), "right": (width - round(width * share), 0, width, height),
-        "top": (0, 0, width, round(height * share)), "bottom": (0, height - round(height * share), width, height),
-    }[side]  # fmt: skip
-    kept = {
-        "left": (gone[2], 0, width, height), "right": (0, 0, gone[0], height),
-        "top": (0, gone[3], width, height), "bottom": (0, 0, width, gone[1]),
-    }[side]  # fmt: skip
+    across, down = round(width * share), round(height * share)
+    gone, kept = {
+        "left": ((0, 0, across, height), (across, 0, width, height)),
+        "top": ((0, 0, width, down), (0, down, width, height)),
+        "right": ((width - across, 0, width, height), (0, 0, width - across, height)),
+        "bottom": ((0, height - down, width, height), (0, 0, width, height - down)),
+    }[side]
     return _without_region(flat.crop(kept), lines, gone, f"{share:.0%} cut off at the {side}")
 
 

@@ -12,10 +12,8 @@ from ...core.errors import UsageError
 from ...core.exam import Exam
 from ...core.faults import picture_faults
 from ...core.images import BadImage, decode, encode_png
-from ...evidence.probe import OcrProbe
 from ...exams import kind
 from ...exams.key import PAINTERS, VARIANTS, answer_key
-from ...store import Blobs
 from ..base import FreePainter, PainterInputs, PainterKind, Painting, PaintRequest, refuse_pictures
 
 NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped", "unchanged")
@@ -27,19 +25,9 @@ class ControlPainter(FreePainter):
 
     changeable = False
 
-    def __init__(
-        self,
-        name: str,
-        spec: str,
-        control: str,
-        exam: Exam[Any],
-        blobs: Blobs,
-        ocr: OcrProbe,
-        blank: tuple[int, int] = SIZE,
-    ) -> None:
-        self.name, self.spec = name, spec
-        self._find = exam.find
-        self._blobs, self._ocr, self._sheet = blobs, ocr, blank
+    def __init__(self, given: PainterInputs, control: str) -> None:
+        self.name, self.spec, exam = given.name, given.spec, given.exam
+        self._find, self._blobs, self._ocr, self._sheet = exam.find, given.blobs, given.ocr, given.blank
         self._variant = control.replace("-", " ")
         self._draw: Callable[[PaintRequest, Calls], Any] = getattr(
             self, "_shipped" if control in VARIANTS else f"_{control}"
@@ -146,18 +134,14 @@ def partners(exam: Exam[Any]) -> dict[str, str]:
 def _open(given: PainterInputs) -> ControlPainter:
     if given.rest not in NAMES:
         raise UsageError(f"no control {given.rest!r}; the controls are: {', '.join(NAMES)}")
-    return _open_as(given.rest, given)
+    return ControlPainter(given, given.rest)
 
 
 def _open_sample(given: PainterInputs) -> ControlPainter:
     names = {name.replace(" ", "-"): name for name in PAINTERS}
     if given.rest not in names:
         raise UsageError(f"no picture {given.rest!r} is shipped with the samples; choose from: {', '.join(names)}")
-    return _open_as({"wrong-question": "shuffled"}.get(given.rest, given.rest), given)
-
-
-def _open_as(control: str, given: PainterInputs) -> ControlPainter:
-    return ControlPainter(given.name, given.spec, control, given.exam, given.blobs, given.ocr, given.blank)
+    return ControlPainter(given, {"wrong-question": "shuffled"}.get(given.rest, given.rest))
 
 
 CONTROL = PainterKind(

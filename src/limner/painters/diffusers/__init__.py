@@ -20,7 +20,6 @@ from ...workers import Pool, WorkerUnfit
 from ..base import MAX_PICTURES, PainterInputs, PainterKind, PaintRequest
 from ..batched import BatchPainter, DrawItem, DrawResult, Sent, open_workers, serve_jobs
 from . import options, text_encoding, weights
-from .options import READERS, Options
 
 
 class DiffusersPainter(BatchPainter[weights.Weights]):
@@ -33,19 +32,10 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
     reads_short = True
     packages = ("torch", "diffusers", "transformers", "accelerate")
 
-    def __init__(
-        self,
-        name: str,
-        spec: str,
-        blobs: Blobs,
-        given: Mapping[str, Any],
-        facts: PainterFacts | None = None,
-        pool: Callable[..., Pool] = Pool,
-    ) -> None:
-        super().__init__(name, spec, blobs, options.parse(given, spec), facts, pool)
-        self._place = spec.removeprefix("diffusers/")
+    def __init__(self, given: PainterInputs) -> None:
+        super().__init__(given, options.parse(given.options, given.spec))
         # A folder's weights may change between two runs; as long as they do not, the journal has the result.
-        self.changeable = weights.folder_of(self._place) is not None or bool(self._chosen.loras)
+        self.changeable = weights.is_pipeline_here(self._place) or bool(self._chosen.loras)
         self.encoder_tokens: int | None = self.options.get("max_sequence_length", self._facts.encoder_tokens)
 
     def token_counter(self) -> Callable[[str], int] | None:
@@ -111,7 +101,7 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
             self.options.get("quantize"), self.options.get("custom_pipeline"),
             self.options.get("trust_remote_code", False),
         )  # fmt: skip
-        return open_pool(load, chosen, self._make_pool)
+        return open_workers("diffusers", FACTORY, load, chosen)
 
 
 FACTORY = "limner.painters.diffusers:open_worker"
@@ -166,26 +156,15 @@ class DrawSettings:
     editing: bool = False
 
 
-def open_pool(load: PipelineSetup, options: Options, pool: Callable[..., Pool] = Pool) -> Pool:
-    """Open a painter's workers, one on each device; they run until the painter is deleted."""
-    return open_workers("diffusers", FACTORY, load, options, pool)
-
-
 def open_worker(**load: Any) -> Callable[..., Iterator[Sent]]:
     """Return the function that draws in a worker; see `limner.workers`."""
     from .pipeline import Pipeline
 
     try:
-        return job_server(Pipeline.open(PipelineSetup(**load)).draw)
+        pipeline = Pipeline.open(PipelineSetup(**load))
+        return serve_jobs(lambda how, items: pipeline.draw(DrawSettings(**how), items))
     except Exception as error:
         raise WorkerUnfit(f"{type(error).__name__}: {' '.join(str(error).split())[:600]}") from error
-
-
-def job_server(
-    draw: Callable[[DrawSettings, Sequence[DrawItem]], Iterator[DrawResult]],
-) -> Callable[..., Iterator[Sent]]:
-    """Return the function that answers jobs by drawing them."""
-    return serve_jobs(lambda how, items: draw(DrawSettings(**how), items))
 
 
 def call_parameters(pipe: Any) -> Mapping[str, inspect.Parameter]:
@@ -239,12 +218,7 @@ def _is_true_guided(parameters: Mapping[str, inspect.Parameter]) -> bool:
     return isinstance(default, int | float) and not math.isnan(default) and default > 1
 
 
-def _open(given: PainterInputs) -> DiffusersPainter:
-    facts = given.settings.painters.get(given.spec)
-    return DiffusersPainter(given.name, given.spec, given.blobs, given.options, facts)
-
-
 DIFFUSERS = PainterKind(
-    "diffusers/REPO_OR_PATH", "running a diffusers pipeline on your own GPUs", _open, devices=True,
-    takes=lambda _: READERS,
+    "diffusers/REPO_OR_PATH", "running a diffusers pipeline on your own GPUs", DiffusersPainter, devices=True,
+    takes=lambda _: options.READERS,
 )  # fmt: skip

@@ -144,7 +144,10 @@ def _size(value: Any) -> Any:
 
 
 def _words(value: Any) -> list[str]:
-    return [str(word).strip() for word in (value if isinstance(value, list) else str(value).split(","))]
+    words = [str(word).strip() for word in (value if isinstance(value, list) else str(value).split(","))]
+    if not all(words):
+        raise ValueError
+    return words
 
 
 def _devices(value: Any) -> tuple[str, ...]:
@@ -197,6 +200,8 @@ WHOLE: Reader = (_whole, "it is a whole number from 1")
 NUMBER: Reader = (_number(lambda number: 0 <= number < math.inf), "it is a number from 0")
 POSITIVE: Reader = (_number(lambda number: 0 < number < math.inf), "it is a number above 0")
 TEXT: Reader = (_text, "it is text")
+FLAG: Reader = (_flag, "it is true or false")
+PLACES: Reader = (_words, "it is folders, files or OWNER/NAME, separated by commas")
 READERS: dict[str, Reader] = {
     "dtype": (DTYPES.__getitem__, "it is bfloat16, float16 or float32"),
     "steps": WHOLE,
@@ -212,14 +217,14 @@ READERS: dict[str, Reader] = {
     "scheduler": (_scheduler, "it is a scheduler of diffusers, such as DPMSolverMultistep"),
     "quantize": (lambda value: QUANTIZATIONS[QUANTIZATIONS.index(value)], f"it is {', '.join(QUANTIZATIONS)}"),
     "custom_pipeline": TEXT,
-    "trust_remote_code": (_flag, "it is true or false"),
+    "trust_remote_code": FLAG,
     "variant": TEXT,
     "revision": TEXT,
     "batch_size": WHOLE,
     "devices": (_devices, "it is numbers of GPUs, such as 0,1, or cpu"),
     "offload": (_offload, f"it is {', '.join(OFFLOADS)}"),
-    "split": (_flag, "it is true or false"),
-    "timeout_s": (_number(lambda number: 0 < number < math.inf), "it is a number of seconds above 0"),
+    "split": FLAG,
+    "timeout_s": (POSITIVE[0], "it is a number of seconds above 0"),
     "env": (
         _variables, "it is names of environment variables, such as NAME,NAME; keys are not passed on",
     ),

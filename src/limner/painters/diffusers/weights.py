@@ -53,30 +53,57 @@ class Weights:
     code: str | None = None
 
 
-def folder_of(place: str) -> Path | None:
-    """Return the folder of a local pipeline; None if it is a repository of the hub.
+def is_here(place: str) -> bool:
+    """Return whether a place is a local folder or file, rather than a repository of the hub.
 
     Raises:
         UsageError: It is neither.
     """
-    folder = Path(place).expanduser()
-    if folder.is_dir():
-        if not (folder / INDEX).is_file():
-            raise UsageError(f"{folder} has no {INDEX}: it is not a saved diffusers pipeline")
-        return folder
-    if REPOSITORY.fullmatch(place) and not place.startswith("."):
-        return None
-    raise UsageError(f"diffusers/{place}: no such folder; a repository of the hub is written OWNER/NAME")
+    if Path(place).expanduser().exists():
+        return True
+    if REPOSITORY.fullmatch(place.partition("@")[0]) and not place.startswith("."):
+        return False
+    raise UsageError(f"{place}: no such folder or file; a repository of the hub is written OWNER/NAME")
+
+
+def is_pipeline_here(place: str) -> bool:
+    """Return whether a pipeline is in a local folder.
+
+    Raises:
+        UsageError: It is neither there nor a repository of the hub, or the folder has no pipeline.
+    """
+    here = is_here(place)
+    if here and not (folder := Path(place).expanduser()).joinpath(INDEX).is_file():
+        raise UsageError(f"{folder} has no {INDEX}: it is not a saved diffusers pipeline")
+    return here
 
 
 def find_pipeline(place: str, revision: str | None) -> Weights:
     """Return the weights behind a folder or repository; slow the first time."""
-    folder = folder_of(place)
-    if folder is not None:
-        folder = folder.resolve()
-        return Weights(folder.name, str(folder), None, {"files": fingerprint(folder)})
-    commit = _commit(place, revision or "main")
-    return Weights(place, place, commit, {"repository": place, "commit": commit})
+    is_pipeline_here(place)
+    return find_weights(place, revision, INDEX)
+
+
+def find_weights(place: str, revision: str | None = None, file: str | None = None) -> Weights:
+    """Return the weights behind a folder, a file or a repository of the hub.
+
+    Args:
+        place: The path, or ``OWNER/NAME`` or ``OWNER/NAME@REVISION``.
+        revision: The repository's revision, if `place` does not contain it.
+        file: The file to fetch to find the repository's commit; None fetches the whole repository.
+    """
+    if is_here(place):
+        path = Path(place).expanduser().resolve()
+        identity = {"files": fingerprint(path)} if path.is_dir() else {"file": file_hash(path)}
+        return Weights(path.name, str(path), None, identity)
+    repository, _, own = place.partition("@")
+    commit = _commit(repository, own or revision or "main", file)
+    return Weights(repository, repository, commit, {"repository": repository, "commit": commit})
+
+
+def local_path(weights: Weights) -> str:
+    """Return the path of the weights on this machine; the hub's are downloaded first, since workers get no token."""
+    return weights.source if weights.revision is None else str(_download(weights.source, weights.revision))
 
 
 def load_t5_tokenizer(weights: Weights) -> Any:
@@ -224,22 +251,33 @@ def _save_hashes(hashes: dict[str, str]) -> None:
         os.replace(temporary, path)
 
 
-def _commit(repository: str, revision: str) -> str:
+def _commit(repository: str, revision: str, file: str | None) -> str:
     """Return the commit of a revision: the cached one, so that a moved branch does not split a run."""
     if re.fullmatch(r"[0-9a-f]{40}", revision):
         return revision
-    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        cached = try_to_load_from_cache(repository, INDEX, revision=revision)
-        path = cached if isinstance(cached, str) else hf_hub_download(repository, INDEX, revision=revision)
+        return Path(snapshot_download(repository, revision=revision, local_files_only=True)).name
+    except LocalEntryNotFoundError:
+        return _download(repository, revision, file).name
+
+
+def _download(repository: str, revision: str, file: str | None = None) -> Path:
+    """Download a repository, or one of its files, and return the snapshot's folder."""
+    from huggingface_hub import hf_hub_download, snapshot_download
+
+    try:
+        if file is not None:
+            return Path(hf_hub_download(repository, file, revision=revision)).parent
+        return Path(snapshot_download(repository, revision=revision))
     except Exception as error:  # The hub's client raises dozens of kinds of errors.
         raise _unreachable(repository, revision, error) from error
-    return Path(path).parent.name
 
 
 def _unreachable(repository: str, revision: str, error: Exception) -> UsageError:
-    return UsageError(f"diffusers/{repository} at {revision}: {hub_error(error)}")
+    return UsageError(f"{repository} at {revision}: {hub_error(error)}")
 
 
 def hub_error(error: Exception) -> str:

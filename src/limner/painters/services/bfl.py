@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from ...calls import Kind
 from ...calls.http import kind_of
 from ...core.errors import UsageError
+from ...core.images import PreparedImage
 from ..base import PaintRequest
 from ..service import Service
 from ..service_calls import FailedJob, FinishedJob, JobPainter
@@ -53,17 +55,17 @@ class BflPainter(JobPainter):
             f"input_image_{n}" if n > 1 else "input_image": p for n, p in enumerate(self.pictures(request), 1)
         }
 
-    async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body with pictures as base64."""
-        return {"body": await self.with_pictures(body, lambda image: image.packed[1])}
+    def write_picture(self, image: PreparedImage) -> str:
+        """Return a picture as base64."""
+        return image.packed[1]
 
-    def headers(self, *, submit: bool) -> dict[str, str]:
+    def headers(self, *, submit: bool = True) -> dict[str, str]:
         """Return the header with the key."""
         return self.provider.key_headers("x-key: {key}")
 
-    def submit_url(self, body: dict[str, Any]) -> str:
-        """Return the URL that takes jobs for this model."""
-        return self.address(f"/v1/{quote(self.model, safe='')}")
+    def path_for(self, body: Mapping[str, Any]) -> str:
+        """Return the path that takes jobs for this model."""
+        return f"/v1/{quote(self.model, safe='')}"
 
     def poll_url(self, reply: dict[str, Any]) -> str | None:
         """Return the address that the reply gives: a job exists in one region only."""

@@ -59,10 +59,6 @@ class ChatImages(OneReplyPainter):
         shown = [{"type": "image_url", "image_url": {"url": picture}} for picture in self.pictures(request)]
         return [{"type": "text", "text": request.prompt}, *shown]
 
-    async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return path and body, with pictures as data URLs."""
-        return self.path, {"body": await self.with_pictures(body, lambda image: image.url)}
-
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """Return the first image of the reply's message, with token counts and cost."""
         raw = dict(drawn.raw)
@@ -82,8 +78,7 @@ class ChatImages(OneReplyPainter):
             return images[0]["image_url"]["url"], drawn
         kind, detail = why_no_image(choice, message)
         # There is no image, but the tokens read and written may still be billed.
-        paid = self.prices.bill(drawn, drew=False)
-        raise Fault(kind, detail, cost=paid.cost, doubt=paid.doubt, result=raw)
+        raise self.paid_fault(kind, detail, drawn, drew=False)
 
 
 def why_no_image(choice: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[Kind, str]:

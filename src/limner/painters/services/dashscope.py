@@ -64,18 +64,14 @@ class DashScopePainter(JobPainter):
         message = {"role": "user", "content": [*shown, {"text": request.prompt}]}
         return {"model": self.model, "input": {"messages": [message]}, "parameters": parameters}
 
-    async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body with pictures as data URLs."""
-        return {"body": await self.with_pictures(body, lambda image: image.url)}
-
-    def headers(self, *, submit: bool) -> dict[str, str]:
+    def headers(self, *, submit: bool = True) -> dict[str, str]:
         """Return the headers with the key; those of a submission also request a job."""
         wish = {"X-DashScope-Async": "enable"} if submit and self._endpoint != AT_ONCE else {}
         return self.provider.key_headers(otherwise="none") | wish
 
-    def submit_url(self, body: dict[str, Any]) -> str:
-        """Return the URL that takes jobs."""
-        return self.address(f"/api/v1/services/aigc/{self._endpoint}")
+    def path_for(self, body: Mapping[str, Any]) -> str:
+        """Return the path that takes jobs."""
+        return f"/api/v1/services/aigc/{self._endpoint}"
 
     def poll_url(self, reply: dict[str, Any]) -> str | None:
         """Return the address of the task."""

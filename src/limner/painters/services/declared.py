@@ -71,14 +71,18 @@ class DeclaredPainter(ApiPainter):
         """Return whether a body contains pictures."""
         return any(value_at(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ()))
 
+    def write_picture(self, image: PreparedImage) -> str:
+        """Return a picture as described: as base64 or as a data URL."""
+        return image.packed[1] if self.format.edit and self.format.edit.written == "base64" else image.url
+
     async def encode(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the request in the form that `limner.calls.http.exchange` takes."""
-        how = self.format.edit.written if self.format.edit else "data-url"
-        if self.format.encoding == "json" and not (how == "file" and self._edits(body)):
-            return {"body": await self.with_pictures(body, lambda image: _encode_picture(image, how))}
+        edit = self.format.edit
+        if self.format.encoding == "json" and not (edit and edit.written == "file" and self._edits(body)):
+            return await super().encode(body)
         pictures: list[tuple[str, Mapping[str, Any]]] = []
         fields = dict(body)
-        for field in self.format.edit.fields if self.format.edit else ():
+        for field in edit.fields if edit else ():
             shown = fields.pop(field, [])
             pictures += [(field, picture) for picture in (shown if isinstance(shown, list) else [shown])]
         return {"form": replace(await self.form(fields, pictures), whole=True)}
@@ -109,6 +113,12 @@ class DeclaredPainter(ApiPainter):
         kind = self.format.failed[state]
         return ("refusal" if self._refuses(reply) else kind), f"{state}: {self.error_text(reply)}"[:500]
 
+    def reported(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the prompt and the cost in a reply, each None unless the description gives its path."""
+        paths = self.format.prompt_sent, self.format.cost
+        prompt, cost = (None if path is None else value_at(reply, path) for path in paths)
+        return {"prompt": prompt if isinstance(prompt, str) else None, "cost": cost}
+
     def error_text(self, reply: Mapping[str, Any]) -> str:
         """Return the error message of a reply."""
         error = first_value_at_path(reply, self.format.error)
@@ -123,27 +133,16 @@ class DeclaredPainter(ApiPainter):
         return any(word.casefold() in text for word in self.format.refusals)
 
 
-def _encode_picture(image: PreparedImage, how: str) -> str:
-    return image.url if how == "data-url" else image.packed[1]
-
-
 class DeclaredReplies(DeclaredPainter, OneReplyPainter):
     """A painter whose described service draws in one exchange."""
-
-    async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return path and request as described."""
-        return self.path_for(body), await self.encode(body)
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """Return the image in the reply, with the prompt and cost if the description gives their paths."""
         if failure := self.failure(reply):
             raise Fault(*failure, cost=None, result=dict(drawn.raw))
-        where, description = self.image(reply), self.format
-        if where is None:
+        if (where := self.image(reply)) is None:
             raise Fault("server", f"no image in the reply: {self.error_text(reply)}", cost=None, result=dict(drawn.raw))
-        prompt = value_at(reply, description.prompt_sent) if description.prompt_sent else None
-        cost = value_at(reply, description.cost) if description.cost else None
-        return where, replace(drawn, prompt=prompt if isinstance(prompt, str) else None, cost=cost)
+        return where, replace(drawn, **self.reported(reply))
 
 
 SERVICE = Service("a service described in settings that replies with the image", DeclaredReplies)

@@ -17,14 +17,6 @@ class DeclaredJobs(DeclaredPainter, JobPainter):
 
     reply_bytes = IMAGE_REPLY_BYTES
 
-    def submit_url(self, body: dict[str, Any]) -> str:
-        """Return the URL that takes jobs."""
-        return self.address(self.path_for(body))
-
-    async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the request as described."""
-        return await self.encode(body)
-
     def poll_url(self, reply: dict[str, Any]) -> str | None:
         """Return the described address of the job."""
         return self._fill_address(self.format.poll, reply)
@@ -36,17 +28,16 @@ class DeclaredJobs(DeclaredPainter, JobPainter):
 
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
         """Return the outcome; whether a job without an image is charged is unknown."""
-        description = self.format
+        done = self.format.done
         if failure := self.failure(reply):
             raise FailedJob(*failure, cost=None)
-        if description.done and self.state(reply) not in description.done:
+        if done and self.state(reply) not in done:
             return None
         if (where := self.image(reply)) is None:
-            if not description.done:
+            if not done:
                 return None
             raise FailedJob("server", f"no image in the result: {self.error_text(reply)}", cost=None)
-        prompt = value_at(reply, description.prompt_sent) if description.prompt_sent else None
-        return FinishedJob(where, prompt, value_at(reply, description.cost) if description.cost else None)
+        return FinishedJob(where, **self.reported(reply))
 
     def _fill_address(self, template: str | None, reply: dict[str, Any]) -> str | None:
         """Return an address from a template: the reply's whole address, or a path filled with its values."""

@@ -60,14 +60,18 @@ class Gemini(OneReplyPainter):
         parts = [*({"inlineData": picture} for picture in self.pictures(request)), {"text": request.prompt}]
         return {"contents": [{"role": "user", "parts": parts}], "generationConfig": config}
 
-    def headers(self) -> dict[str, str]:
+    def headers(self, *, submit: bool = True) -> dict[str, str]:
         """Return the header with the key."""
         return self.provider.key_headers("x-goog-api-key: {key}")
 
-    async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return path and body, with pictures as inline data."""
-        sent = await self.with_pictures(body, _inline_data)
-        return f"/models/{quote(self.model)}:generateContent", {"body": sent}
+    def write_picture(self, image: PreparedImage) -> dict[str, str]:
+        """Return a picture as inline data."""
+        media, data = image.packed
+        return {"mimeType": media, "data": data}
+
+    def path_for(self, body: Mapping[str, Any]) -> str:
+        """Return the path of the model's generateContent."""
+        return f"/models/{quote(self.model)}:generateContent"
 
     def batch_endpoint(self, *, edits: bool) -> str | None:
         """Return the endpoint of Gemini's batches."""
@@ -75,7 +79,7 @@ class Gemini(OneReplyPainter):
 
     async def batch_body(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the body as it is sent outside a batch."""
-        return dict((await self.wire(body))[1]["body"])
+        return dict((await self.encode(body))["body"])
 
     def batch_fault(self, status: int, body: dict[str, Any]) -> Fault:
         """Return the fault by Google's error object."""
@@ -107,13 +111,7 @@ class Gemini(OneReplyPainter):
             return "data:," + images[-1], drawn
         kind, detail = why_no_image(reply, candidate, " ".join(p["text"] for p in parts if p.get("text")))
         # There is no image, but the tokens read and written may still be billed.
-        paid = self.prices.bill(drawn, drew=False)
-        raise Fault(kind, detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw))
-
-
-def _inline_data(image: PreparedImage) -> dict[str, str]:
-    media, data = image.packed
-    return {"mimeType": media, "data": data}
+        raise self.paid_fault(kind, detail, drawn, drew=False)
 
 
 def google_fault(fault: Fault) -> Fault:

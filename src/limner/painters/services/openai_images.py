@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +30,7 @@ class OpenAIImages(OneReplyPainter):
     pictures goes to images/edits, as a form.
     """
 
-    path, edits_path = "/images/generations", "/images/edits"
+    path = "/images/generations"
     most_pictures = 16
     known = frozenset({"size", *NATIVE, *EDITING_ONLY})
     sizes = SIZES
@@ -42,12 +43,16 @@ class OpenAIImages(OneReplyPainter):
         body = {"model": self.model, "prompt": request.prompt, "n": 1, "size": size, **self.seed(request), **native}
         return body | ({"image": self.pictures(request)} if request.pictures else {})
 
-    async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return path and body, or path and form if there are pictures."""
+    def path_for(self, body: Mapping[str, Any]) -> str:
+        """Return the path that draws, or the one that edits."""
+        return "/images/edits" if "image" in body else self.path
+
+    async def encode(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the body, or a form if there are pictures."""
         if "image" not in body:
-            return self.path, {"body": body}
+            return {"body": body}
         fields = {name: value for name, value in body.items() if name != "image"}
-        return self.edits_path, {"form": await self.form(fields, [("image[]", each) for each in body["image"]])}
+        return {"form": await self.form(fields, [("image[]", each) for each in body["image"]])}
 
     def batch_endpoint(self, *, edits: bool) -> str | None:
         """Return the endpoint that draws, or the one that edits."""

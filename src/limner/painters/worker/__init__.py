@@ -23,15 +23,17 @@ from ...workers import Pool
 from ..base import MAX_PICTURES, Aspect, PainterInputs, PainterKind, PaintRequest, refuse_pictures
 from ..batched import BatchPainter, open_workers
 from ..diffusers import options as readers
-from ..diffusers.weights import REPOSITORY, Weights, file_hash, fingerprint, hub_error
+from ..diffusers.weights import Weights, find_weights, is_here, local_path
 from ..python import working_folder
 from . import server
 from .server import ModelSetup, SizeSettings
 
 EXECUTION = ("batch_size", "devices", "timeout_s", "env")
 SIZES = ("size", "width", "height")
-OWN_OPTIONS = (*EXECUTION, *SIZES, "weights", "edits")
-"""Options that Limner reads; all others go to the factory."""
+OWN_OPTIONS = {name: readers.READERS[name] for name in (*EXECUTION, *SIZES)} | {
+    "weights": readers.PLACES, "edits": readers.FLAG
+}  # fmt: skip
+"""Options of ``worker/…`` that Limner reads; all others go to the factory."""
 
 
 class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
@@ -42,26 +44,21 @@ class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
 
     changeable = True  # It draws again after a change of source or folder; otherwise the journal has the result.
 
-    def __init__(
-        self,
-        name: str,
-        spec: str,
-        blobs: Blobs,
-        given: Mapping[str, Any],
-        facts: PainterFacts | None = None,
-        pool: Callable[..., Pool] = Pool,
-    ) -> None:
-        self._factory, self._source = find_factory(spec)
-        own = {key: value for key, value in given.items() if readers.ALIASES.get(key, key) in (*EXECUTION, *SIZES)}
-        super().__init__(name, spec, blobs, readers.parse(own, spec), facts, pool)
-        self._passed = {key: value for key, value in given.items() if key not in (*own, *OWN_OPTIONS)}
-        self._places = _places(given.get("weights", []), spec)
-        self.most_pictures = MAX_PICTURES if _flag(given.get("edits", False), spec) else 0
-        self.options = {**self._passed, **self._chosen.drawing} | ({"weights": self._places} if self._places else {})
+    def __init__(self, given: PainterInputs) -> None:
+        self._factory, self._source = find_factory(given.spec)
+        own = {key: value for key, value in given.options.items() if readers.ALIASES.get(key, key) in OWN_OPTIONS}
+        super().__init__(given, readers.parse(own, given.spec, OWN_OPTIONS))
+        self._passed = {key: value for key, value in given.options.items() if key not in own}
+        self._places = self._chosen.drawing.get("weights", [])
+        for place in self._places:
+            is_here(place)
+        self.most_pictures = MAX_PICTURES if self._chosen.drawing.get("edits") else 0
+        drawing = {name: value for name, value in self._chosen.drawing.items() if name != "edits"}
+        self.options = {**self._passed, **drawing}
         try:
             canonical(self.options)
         except (TypeError, ValueError) as error:
-            raise UsageError(f"{spec}: an option cannot be written as JSON: {error}") from error
+            raise UsageError(f"{given.spec}: an option cannot be written as JSON: {error}") from error
 
     def _find(self) -> tuple[Weights, ...]:
         return tuple(find_weights(place) for place in self._places)
@@ -81,7 +78,7 @@ class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
     def _open_pool(self, weights: tuple[Weights, ...]) -> Pool:
         here = tuple(local_path(each) for each in weights)
         load = ModelSetup(self._factory, str(Path.cwd()), here, self._passed)
-        return open_workers("worker", server.FACTORY, load, self._chosen, self._make_pool)
+        return open_workers("worker", server.FACTORY, load, self._chosen)
 
 
 def find_factory(spec: str) -> tuple[str, str]:
@@ -102,73 +99,6 @@ def find_factory(spec: str) -> tuple[str, str]:
     if module_spec is None or module_spec.origin is None or not Path(module_spec.origin).is_file():
         raise UsageError(f"{spec}: no module {module!r}, neither in the working folder nor installed")
     return factory, hashlib.sha256(Path(module_spec.origin).read_bytes()).hexdigest()
-
-
-def _places(given: Any, spec: str) -> list[str]:
-    words = given if isinstance(given, list) else str(given).split(",")
-    if not all(isinstance(word, str) and word.strip() for word in words):
-        raise UsageError(f"{spec}: weights={given}: expected folders, files or OWNER/NAME, separated by commas")
-    places = [word.strip() for word in words]
-    for place in places:
-        is_here(place)
-    return places
-
-
-def _flag(given: Any, spec: str) -> bool:
-    if not isinstance(given, bool):
-        raise UsageError(f"{spec}: edits={given}: expected true or false")
-    return given
-
-
-def is_here(place: str) -> bool:
-    """Return whether a place is a local folder or file, rather than a repository of the hub.
-
-    Raises:
-        UsageError: It is neither.
-    """
-    if Path(place).expanduser().exists():
-        return True
-    if REPOSITORY.fullmatch(place.partition("@")[0]) and not place.startswith("."):
-        return False
-    raise UsageError(f"{place}: no such folder or file; a repository of the hub is written OWNER/NAME")
-
-
-def find_weights(place: str) -> Weights:
-    """Return the weights behind a folder, a file, or ``OWNER/NAME`` or ``OWNER/NAME@REVISION`` of the hub."""
-    if is_here(place):
-        path = Path(place).expanduser().resolve()
-        identity = {"files": fingerprint(path)} if path.is_dir() else {"file": file_hash(path)}
-        return Weights(path.name, str(path), None, identity)
-    repository, _, revision = place.partition("@")
-    commit = _commit(repository, revision or "main")
-    return Weights(repository, repository, commit, {"repository": repository, "commit": commit})
-
-
-def local_path(weights: Weights) -> str:
-    """Return the path of the weights on this machine; the hub's are downloaded first, since workers get no token."""
-    return weights.source if weights.revision is None else _snapshot(weights.source, weights.revision)
-
-
-def _commit(repository: str, revision: str) -> str:
-    """Return the commit of a revision: the cached one, so that a moved branch does not split a run."""
-    if re.fullmatch(r"[0-9a-f]{40}", revision):
-        return revision
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    try:
-        return Path(snapshot_download(repository, revision=revision, local_files_only=True)).name
-    except LocalEntryNotFoundError:
-        return Path(_snapshot(repository, revision)).name
-
-
-def _snapshot(repository: str, revision: str) -> str:
-    from huggingface_hub import snapshot_download
-
-    try:
-        return str(snapshot_download(repository, revision=revision))
-    except Exception as error:  # The hub's client raises dozens of kinds of errors.
-        raise UsageError(f"{repository} at {revision}: {hub_error(error)}") from error
 
 
 READERS: dict[str, readers.Reader] = {
@@ -228,22 +158,12 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
 
     packages = ("torch", "transformers", "accelerate")
 
-    def __init__(
-        self,
-        name: str,
-        spec: str,
-        blobs: Blobs,
-        given: Mapping[str, Any],
-        facts: PainterFacts | None = None,
-        pool: Callable[..., Pool] = Pool,
-    ) -> None:
-        super().__init__(name, spec, blobs, readers.parse(given, spec, READERS), facts, pool)
-        self._place = spec.removeprefix("transformers/")
+    def __init__(self, given: PainterInputs) -> None:
+        super().__init__(given, readers.parse(given.options, given.spec, READERS))
         self.changeable = is_here(self._place)
 
     def _find(self) -> AdaptedModel:
-        revision = self.options.get("revision")
-        weights = find_weights(f"{self._place}@{revision}" if revision else self._place)
+        weights = find_weights(self._place, self.options.get("revision"))
         config = Path(local_path(weights)) / "config.json"
         try:
             sort = json.loads(config.read_text("utf-8"))["model_type"]
@@ -282,21 +202,12 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
 
     def _open_pool(self, model: AdaptedModel) -> Pool:
         load = ModelSetup(model.adapter.factory, None, (local_path(model.weights),), self._passed())
-        return open_workers("transformers", server.FACTORY, load, self._chosen, self._make_pool)
-
-
-def _open_worker(given: PainterInputs) -> WorkerPainter:
-    return WorkerPainter(given.name, given.spec, given.blobs, given.options, given.settings.painters.get(given.spec))
-
-
-def _open_transformers(given: PainterInputs) -> TransformersPainter:
-    facts = given.settings.painters.get(given.spec)
-    return TransformersPainter(given.name, given.spec, given.blobs, given.options, facts)
+        return open_workers("transformers", server.FACTORY, load, self._chosen)
 
 
 WORKER = PainterKind(
-    "worker/MODULE:FACTORY", "running your own model in batches on your own GPUs", _open_worker, devices=True
+    "worker/MODULE:FACTORY", "running your own model in batches on your own GPUs", WorkerPainter, devices=True
 )
 TRANSFORMERS = PainterKind(
-    "transformers/REPO_OR_PATH", "running Janus-Pro or Emu3 on your own GPUs", _open_transformers, devices=True
+    "transformers/REPO_OR_PATH", "running Janus-Pro or Emu3 on your own GPUs", TransformersPainter, devices=True
 )

@@ -130,7 +130,7 @@ def training_in(store: Store, kind: str, name: str | None) -> Exam[Any] | None:
         UsageError: There are several, or the named build has none.
     """
     # Imported here because most tables do not need it.
-    from ...build.open import open_build
+    from ...build.engine import open_build
     from ...build.records import load_builds
 
     builders = [open_build(store, build.name) for build in load_builds(store) if name in (None, build.name)]

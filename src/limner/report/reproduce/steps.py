@@ -233,10 +233,9 @@ class Planner:
     @property
     def measuring(self) -> Measuring | None:
         """The measurements, with the paper's probes or the user's replacements."""
-        preset = self._preset(self.listing.preset)
-        regions = self.asked.regions or preset.get("regions")
-        aesthetics = self.asked.aesthetics or preset.get("aesthetics")
-        return Measuring(regions=regions, aesthetics=aesthetics) if regions or aesthetics else None
+        preset, names = self._preset(self.listing.preset), ("regions", "aesthetics")
+        words = {name: word for name in names if (word := getattr(self.asked, name) or preset.get(name))}
+        return Measuring(words) if words else None
 
     def _asking(self, step: RunStep) -> dict[str, Any]:
         judge, asked = step.judge or PaperJudge(), self.asked

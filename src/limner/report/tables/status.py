@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
-from ...build.flow import StepCount
 from ...build.recipe import BuildRecipe, PaperCount, RecipeStep
+from ...build.records import StepCount
 from ...calls.batches import BatchState
 from ...calls.budget import PurseState
 from ...core.catalogue import ModelFacts, PainterFacts, state_of, successor_of

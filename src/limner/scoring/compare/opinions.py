@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -18,6 +18,8 @@ from ..stats.resample import Plain
 N = TypeVar("N", int, float)
 PEOPLE_PREFIX = "people/"
 """The prefix of the name under which a study's people are combined."""
+RATED = " (rated)"
+"""The ending of the name of a scale, if the exam has a score of the same name."""
 ANYONE = "person/*"
 """The name for each of a study's people, as opposed to all combined."""
 DrawingParts = Mapping[str, tuple[float, float]]
@@ -114,7 +116,7 @@ def drawings_seen(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[str,
 
 def rated_scale(scale: str, protocol: Protocol[Any]) -> str:
     """Return the name of a scale among the scores, marked as rated if the exam has a score of the same name."""
-    return f"{scale} (rated)" if scale in {score.name for score in protocol.scored} else scale
+    return scale + RATED if scale in {score.name for score in protocol.scored} else scale
 
 
 def opinion_of(
@@ -138,35 +140,33 @@ def opinion_of(
     clusters = {entry.drawing.id: protocol.cluster(entry.question) for entry in entries}
     tried = [entry.marking for entry in entries if entry.marking]
     entries = [entry for entry in entries if entry.scored]
-    scores: dict[str, dict[str, list[float]]] = {}
-    parts: dict[str, list[DrawingParts]] = {}
-    marks: dict[str, dict[str, list[float]]] = {}
+    scores, marks, of_painters = _lists(), _lists(), _lists()
+    parts = defaultdict[str, list[DrawingParts]](list)
     open_scores: set[str] = set()
     for entry in entries:
         id = entry.drawing.id
-        parts.setdefault(id, []).append(protocol.parts(entry.row))
+        parts[id].append(protocol.parts(entry.row))
         for criterion, share in shares(entry, protocol).items():
-            marks.setdefault(id, {}).setdefault(criterion, []).append(share)
+            marks[id][criterion].append(share)
         abstained = any(mark.verdict == "abstain" for mark in entry.marks)
         for name, value in entry.scores.items():
             if value is not None:
-                scores.setdefault(name, {}).setdefault(id, []).append(float(value))
+                scores[name][id].append(float(value))
             elif abstained:
                 open_scores.add(name)
     scales = set()
     for rating in ratings:
         if rating.value is not None:
             scales.add(name := rated_scale(rating.scale, protocol))
-            scores.setdefault(name, {}).setdefault(rating.drawing, []).append(rating.value)
+            scores[name][rating.drawing].append(rating.value)
     if open_scores:
         # If abstentions leave scores unknown, the share of decided criteria that are met is still informative.
-        met = {id: [100 * _mean([_mean(values) for values in given.values()])] for id, given in marks.items()}
-        scores[MET.name] = met
-    of_painters: dict[str, dict[str, list[float]]] = {}
+        for id, given in marks.items():
+            scores[MET.name][id] = [100 * _mean([_mean(values) for values in given.values()])]
     for metric in metrics:
         name = evaluator.judge.partition("/")[2] or evaluator.judge
         painter = row_name(metric.painter, metric.strategy or "direct")
-        of_painters.setdefault(name, {}).setdefault(painter, []).append(metric.value)
+        of_painters[name][painter].append(metric.value)
     agreed, ties = majorities(marks)
     return Opinion(
         evaluator.name,
@@ -204,18 +204,16 @@ def _measured(numbers: Sequence[float]) -> Measure:
 
 def merge_people(study: str, people: Sequence[Opinion]) -> Opinion:
     """Combine the people of a study into one opinion: mean scores and ratings, majority marks."""
-    scores: dict[str, dict[str, list[float]]] = {}
-    parts: dict[str, list[DrawingParts]] = {}
-    marks: dict[str, dict[str, list[float]]] = {}
+    scores, marks, parts = _lists(), _lists(), defaultdict[str, list[DrawingParts]](list)
     for person in people:
         for name, given in person.scores.items():
             for id, value in given.items():
-                scores.setdefault(name, {}).setdefault(id, []).append(value)
+                scores[name][id].append(value)
         for id, part in person.parts.items():
-            parts.setdefault(id, []).append(part)
+            parts[id].append(part)
         for id, criteria in person.marks.items():
             for criterion, share in criteria.items():
-                marks.setdefault(id, {}).setdefault(criterion, []).append(share)
+                marks[id][criterion].append(share)
     agreed, ties = majorities(marks)
     return Opinion(
         PEOPLE_PREFIX + study,
@@ -258,6 +256,10 @@ def mean_parts(given: Sequence[DrawingParts]) -> dict[str, tuple[float, float]]:
         having = [parts[name] for parts in given if name in parts]
         means[name] = (_mean([top for top, _ in having]), _mean([bottom for _, bottom in having]))
     return means
+
+
+def _lists() -> defaultdict[str, defaultdict[str, list[float]]]:
+    return defaultdict(lambda: defaultdict(list))
 
 
 def _means(given: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, dict[str, float]]:

@@ -179,8 +179,7 @@ def painter_numbers(
     """Yield the numbers over painters; over painters and values of the tag if the unit is ``painter_tag``."""
     tag = head.tag if head.unit == "painter_tag" else None
     for pair in names:
-        drawings = common_scores((first, second), pair, field)
-        for measure, number in orders_compared(first, second, pair, drawings, field, tag).items():
+        for measure, number in orders_compared((first, second), pair, field, tag).items():
             yield make_number(replace(head, score=score_words(pair)), measure, number)
 
 
@@ -195,8 +194,17 @@ Spot = tuple[str, str]
 """A painter and a value of the tag, if there is a tag."""
 
 
+def points_of(
+    both: Sequence[Opinion], pair: Names, field: ComparedDrawings, tag: str | None
+) -> tuple[dict[Spot, list[str]], tuple[Floats, Floats]]:
+    """Return each point with its drawings, and both evaluators' numbers at the points; NaN if there is none."""
+    spots = _spots(both, pair, field, tag)
+    first, second = (_numbers(side, name, both, spots, field)[0] for side, name in zip(both, pair, strict=True))
+    return spots, (first, second)
+
+
 def orders_compared(
-    first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: ComparedDrawings, tag: str | None
+    both: Sequence[Opinion], pair: Names, field: ComparedDrawings, tag: str | None
 ) -> dict[str, Correlation]:
     """Return the Pearson, Spearman and Kendall correlations over painters.
 
@@ -204,18 +212,13 @@ def orders_compared(
     from exchanging painters together with all their values of a tag.
 
     Args:
-        first: The first evaluator.
-        second: The second evaluator.
+        both: The two evaluators.
         pair: The score of each evaluator.
-        drawings: The drawings for which both have a number.
         field: The drawings and their weights.
         tag: A tag, to have one point for each painter and value of it.
     """
-    spots = _spots(first, second, pair, drawings, field, tag)
-    sides = [
-        _numbers(side, name, pair, (first, second), spots, field)
-        for side, name in zip((first, second), pair, strict=True)
-    ]
+    spots = _spots(both, pair, field, tag)
+    sides = [_numbers(side, name, both, spots, field) for side, name in zip(both, pair, strict=True)]
     names = [spot for place, spot in enumerate(spots) if not np.isnan(sides[0][0][place] + sides[1][0][place])]
     if len(names) < MIN_POINTS or len({painter for painter, _ in names}) < 2:
         return {}
@@ -247,19 +250,17 @@ def orders_compared(
     return numbers
 
 
-def _spots(
-    first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: ComparedDrawings, tag: str | None
-) -> dict[Spot, list[str]]:
-    """Return each point with its drawings."""
-    whole = [side.painters.get(name, {}) for side, name in zip((first, second), pair, strict=True)]
+def _spots(both: Sequence[Opinion], pair: Names, field: ComparedDrawings, tag: str | None) -> dict[Spot, list[str]]:
+    """Return each point with its drawings, for which both have a number."""
+    whole = [side.painters.get(name, {}) for side, name in zip(both, pair, strict=True)]
     if any(whole) and tag is not None:
         return {}
     if all(whole):
         return {(painter, ""): [] for painter in sorted(whole[0].keys() & whole[1].keys())}
-    if whole[0]:
-        drawings = second.scores.get(pair[1], {}).keys() & field.seen.keys()
-    elif whole[1]:
-        drawings = first.scores.get(pair[0], {}).keys() & field.seen.keys()
+    drawings: Collection[str] = common_scores(both, pair, field)
+    if any(whole):
+        rated, name = (both[1], pair[1]) if whole[0] else (both[0], pair[0])
+        drawings = rated.scores.get(name, {}).keys() & field.seen.keys()
     kept = {id: field.seen[id] for id in sorted(drawings)}
     if field.shared:
         controls = {seen.painter for seen in kept.values() if seen.control}
@@ -281,12 +282,7 @@ def _spots(
 
 
 def _numbers(
-    side: Opinion,
-    name: str,
-    pair: Names,
-    both: Sequence[Opinion],
-    spots: Mapping[Spot, list[str]],
-    field: ComparedDrawings,
+    side: Opinion, name: str, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: ComparedDrawings
 ) -> tuple[Floats, Floats]:
     """Return the number at each point, and the numbers in every resample of the questions."""
     if name in side.painters:

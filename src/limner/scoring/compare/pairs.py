@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.errors import UsageError
 from ...core.evaluator import Evaluated, Evaluator, label, row_name
-from ...core.protocol import Protocol, Reading, Score, parse_reading
+from ...core.protocol import Protocol, Score, parse_reading
 from ...exams import stored_name
 from ...store import DEFAULT
 from ...store.store import using_store
@@ -64,33 +64,19 @@ def painters(
     if gap is not None and not gap > 0:
         raise UsageError(f"--gap {gap:g}: a gap must be above 0")
     kind, groups = find_groups(exam, reading=reading, constants=constants, **which)
-    comparisons = []
+    name, read, comparisons = stored_name(exam), parse_reading(reading), list[Comparison]()
     for side in comparables(groups, kind.protocol, checked_on(on)):
         parts = _categories(side, by)
         tests = sum(_count_tests(part) for _, part in parts)
-        terms = _SharedTerms(stored_name(exam), parse_reading(reading), side.score(score), by, gap, tests)
-        comparisons += with_corrected_p([_comparison(terms, part, category) for category, part in parts])
+        chosen, tables = side.score(score), [(category, standings_of(part, name, read)) for category, part in parts]
+        comparisons += with_corrected_p([_comparison(rows, chosen, tests, by, each, gap) for each, rows in tables])
     return comparisons
 
 
 def painters_of(rows: Sequence[Standing], score: Score) -> Comparison:
     """Compare the painters of one table by one score, as `painters` does without a tag."""
-    first = rows[0]
-    terms = _SharedTerms(first.exam, first.reading, score, None, None, _count_tests(first.compared))
-    (comparison,) = with_corrected_p([_comparison(terms, first.compared, None, rows)])
+    (comparison,) = with_corrected_p([_comparison(rows, score, _count_tests(rows[0].compared))])
     return comparison
-
-
-@dataclass(frozen=True)
-class _SharedTerms:
-    """The settings that comparisons shown together share; `tests` is the most tests they can have."""
-
-    exam: str
-    reading: Reading
-    score: Score
-    by: str | None
-    gap: float | None
-    tests: int
 
 
 def _count_tests(side: Comparable) -> int:
@@ -121,10 +107,15 @@ def _restricted(group: Group, tag: str, value: str) -> Group:
 
 
 def _comparison(
-    terms: _SharedTerms, side: Comparable, category: str | None, standing: Sequence[Standing] = ()
+    standings: Sequence[Standing],
+    score: Score,
+    tests: int,
+    by: str | None = None,
+    category: str | None = None,
+    gap: float | None = None,
 ) -> Comparison:
-    score = terms.score
-    rows = {row.name: row for row in standing or standings_of(side, terms.exam, terms.reading)}
+    """Compare the painters of one table; `tests` is the most tests that comparisons shown together can have."""
+    side, rows = standings[0].compared, {row.name: row for row in standings}
     resampled = {
         name: values[score.name]
         for name, values, painter_values in zip(side.names, side.drawn, side.values, strict=True)
@@ -147,16 +138,16 @@ def _comparison(
         known = f"{len(resampled)} of {len(side.groups)} painters"
         reason = f"{score.name} is known for {known}; choose another score with --score"
     return Comparison(
-        exam=terms.exam,
-        reading=terms.reading,
+        exam=standings[0].exam,
+        reading=standings[0].reading,
         evaluator=side.evaluator,
         compared=side,
         score=score,
-        by=terms.by,
+        by=by,
         category=category,
         questions=len(side.questions),
         places=tuple(places),
-        pairs=tuple(_pairs(side, score, terms.tests, terms.gap)),
+        pairs=tuple(_pairs(side, score, tests, gap)),
         tests=0,
         reason=reason,
     )

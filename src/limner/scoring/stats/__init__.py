@@ -30,7 +30,7 @@ from .correlation import (
     spearman,
     spearman_spread,
 )
-from .paired import POWER, Paired, difference_interval, holm, paired, questions_needed, sign_flip, spread_of_differences
+from .paired import POWER, Paired, difference_interval, holm, paired, questions_needed, spread_of_differences
 from .resample import (
     ALPHA,
     MIN_CLUSTERS,

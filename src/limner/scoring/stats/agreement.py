@@ -45,8 +45,6 @@ class MarkAgreement(Plain):
         n: The number of marks.
         same: The share of equal marks.
         kappa: Cohen's kappa, the agreement beyond chance.
-        first: The mean of the first judge's marks.
-        second: The mean of the second judge's marks.
         first_only: The number of marks that only the first judge decided.
         second_only: The number of marks that only the second judge decided.
         reason: Why there is no kappa.
@@ -55,8 +53,6 @@ class MarkAgreement(Plain):
     n: int
     same: Interval
     kappa: Interval
-    first: float | None
-    second: float | None
     first_only: int
     second_only: int
     reason: str | None = None
@@ -80,7 +76,7 @@ def mark_agreement(units: Iterable[RatedUnit]) -> MarkAgreement:
     second_only = len(alone) - first_only
     n, blank = len(both), Interval()
     if not n:
-        return MarkAgreement(0, blank, blank, None, None, first_only, second_only, NONE)
+        return MarkAgreement(0, blank, blank, first_only, second_only, NONE)
     places = {question: place for place, question in enumerate(dict.fromkeys(question for question, *_ in both))}
     values = sorted({value for _, a, b, _ in both for value in (a, b)})
     cells = {(a, b): np.zeros(len(places)) for a in values for b in values}
@@ -93,11 +89,9 @@ def mark_agreement(units: Iterable[RatedUnit]) -> MarkAgreement:
         return _cohen(np.array([[shares[f"{a} {b}"] for b in values] for a in values]))
 
     intervals = bootstrap({f"{a} {b}": (count, totals) for (a, b), count in cells.items()}, derive, {"same": 1.0})
-    whole = sum(weight for *_, weight in both)
-    first, second = sum(a * w for _, a, _, w in both) / whole, sum(b * w for _, _, b, w in both) / whole
     kappa = intervals.get("kappa", blank)
     reason = None if kappa.value is not None else ALIKE
-    return MarkAgreement(n, intervals["same"], kappa, first, second, first_only, second_only, reason)
+    return MarkAgreement(n, intervals["same"], kappa, first_only, second_only, reason)
 
 
 def _cohen(shares: Floats) -> dict[str, Any]:

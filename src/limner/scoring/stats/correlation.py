@@ -11,7 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .resample import LARGEST, MIN_CLUSTERS, NEAR, RESAMPLES, SEED, Floats, Measure, Plain, interval, known, student
+from .resample import (
+    LARGEST,
+    MIN_CLUSTERS,
+    NEAR,
+    RESAMPLES,
+    SEED,
+    Floats,
+    Measure,
+    Plain,
+    interval,
+    known,
+    student,
+    student_p,
+)
 
 GROUPS = 200
 """The number of groups that the jackknife leaves out if there are more clusters than this, formed by a seed."""
@@ -193,7 +206,10 @@ def _one(name: str, x: Floats, y: Floats, w: Floats, names: Sequence[str], block
     low, high = z_interval(value, error, len(set(names)))
     # Questions that lack some painters can be exchanged with few others, which makes a weak test.
     exchanged = error is None or (n <= SMALL and len(blocks) == 1)
-    p = exchange_p(name, x, y, w, blocks) if exchanged or error is None else _student_p(value, error, len(rows))
+    if exchanged or error is None:
+        p = exchange_p(name, x, y, w, blocks)
+    else:
+        p = student_p(np.arctanh(value) / error, len(rows))
     return Correlation(round(value, 12), low, high, p, n)
 
 
@@ -230,12 +246,6 @@ def z_interval(value: float, error: float | None, n: int) -> tuple[float | None,
         return None, None
     half, middle = student(n) * error, float(np.arctanh(value))
     return float(np.tanh(middle - half)), float(np.tanh(middle + half))
-
-
-def _student_p(value: float, error: float, n: int) -> float:
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(n - 1, -abs(np.arctanh(value)) / error))
 
 
 MAX_EXACT_EXCHANGES = 10_000

@@ -223,21 +223,16 @@ def difference(one: Parts, other: Parts, name: str, derive: Derive) -> float | N
     return float(first - second) if first is not None and second is not None and known(first - second) else None
 
 
-def sign_flip(first: Parts, second: Parts, name: str = "value", derive: Derive = dict, tests: int = 1) -> Measure:
-    """Return the two-sided p-value of the sign-flip test: how often exchanging painters gives as wide a gap.
-
-    If the two painters were equal, their results could be exchanged on any cluster. If few clusters differ, all
-    exchanges are tried, else a seeded sample of them.
-
-    >>> from limner.scoring.stats import as_parts
-    >>> sign_flip(as_parts([1, 1, 1, 1, 1, 1]), as_parts([0, 0, 0, 0, 0, 0]))
-    Measure(value=0.03125, n=6, reason=None)
-    """
-    return sign_flip_test(first, second, name, derive, tests)[0]
-
-
 def sign_flip_test(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -> tuple[Measure, int]:
-    """Return the p-value of the sign-flip test, and the number of clusters that differ."""
+    """Return the two-sided p-value of the sign-flip test, and the number of clusters that differ.
+
+    It is how often exchanging painters gives as wide a gap: if the two painters were equal, their results could be
+    exchanged on any cluster. If few clusters differ, all exchanges are tried, else a seeded sample of them.
+
+    >>> one, other = ({"x": (np.full(6, level), np.ones(6))} for level in (1.0, 0.0))
+    >>> sign_flip_test(one, other, "x", dict, 1)
+    (Measure(value=0.03125, n=6, reason=None), 6)
+    """
     gap = difference(one, other, name, derive)
     if gap is None:
         return Measure(None, 0, NO_SCORE), 0

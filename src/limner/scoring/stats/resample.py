@@ -292,6 +292,17 @@ def student(n: float, p: float = 1 - ALPHA / 2) -> float:
     return float(stdtrit(n - 1, p))
 
 
+def student_p(t: float, n: float) -> float:
+    """Return the two-sided p-value of a number of standard errors, by Student's t for n clusters.
+
+    >>> round(student_p(2.045, 30), 3)
+    0.05
+    """
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(n - 1, -abs(t)))
+
+
 @lru_cache(maxsize=1024)
 def expanded_tail(n: int) -> float:
     """Return the tail of an expanded percentile interval of n clusters; see `interval`.

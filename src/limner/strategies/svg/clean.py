@@ -1,17 +1,13 @@
 """Cleaning of SVG: invisible parts are dropped, parts that cannot be shown are refused, the rest is normalised.
 
-Elements and text are checked first, then attributes, style sheets and embedded pictures. ``allowed.toml`` lists
+Elements and text are checked first, then attributes and style sheets. ``allowed.toml`` lists
 everything that is allowed. How much may be drawn is limited where it is drawn, in the renderer's own process.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import re
 from dataclasses import dataclass
 
-from ...core.images import BadImage, inspect
 from . import values
 from .document import ALLOWED, FOREIGN, LIMITS, SVG, BadSvg, Node, SvgLimits, allowed, parse, write
 from .values import GEOMETRY, IMPORTANT, REFERENCE
@@ -23,7 +19,6 @@ ATTRIBUTES = allowed("attributes", "properties", "geometry", "others")
 
 _LINKING = allowed("elements", "linking")
 _SILENT = frozenset(("title", "desc", "style"))
-_DATA = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,7 @@ class _Cleaner:
         self.limits = limits
         self.styles: dict[str, values.Declarations] = {}
         self.ids = {_single_spaced(node.attributes.get("id", "")) for node in root.walk()} - {""}
-        self.image_bytes = self.css_chars = 0
+        self.css_chars = 0
         self.root = root
         self.size = values.Size(0, 0, (0, 0, 0, 0))
 
@@ -176,12 +171,6 @@ class _Cleaner:
     def _href(self, node: Node, href: str) -> str:
         if node.name in _LINKING and href.startswith("#"):
             return href
-        if node.name in ("image", "feImage"):
-            picture, size = _embedded_picture(href, self.limits)
-            self.image_bytes += size
-            if self.image_bytes > self.limits.image_bytes:
-                raise BadSvg(f"image: more than {self.limits.image_bytes:,} bytes of pictures")
-            return picture
         if node.name in _LINKING and href:
             raise BadSvg(f"<{node.name}>: href={href[:60]!r} leads outside the file; only #id is taken")
         return ""
@@ -189,22 +178,3 @@ class _Cleaner:
 
 def _single_spaced(text: str) -> str:
     return " ".join(text.split())
-
-
-def _embedded_picture(href: str, limits: SvgLimits) -> tuple[str, int]:
-    """Return the data URL of an embedded picture in normalised form, and the picture's number of bytes."""
-    address = _DATA.fullmatch(href)
-    if not address:
-        advice = "draw it with shapes, or write it as data:image/png;base64,…"
-        raise BadSvg(f"image: {href[:40]!r} is not taken: {advice}")
-    try:
-        data = base64.b64decode("".join(address[2].split()), validate=True)
-        info = inspect(data)
-    except (binascii.Error, BadImage) as error:
-        raise BadSvg(f"image: {error}") from None
-    kind = address[1].lower().replace("jpg", "jpeg")
-    if info.format.lower() != kind:
-        raise BadSvg(f"image: called {kind}, but it is {info.format}")
-    if info.width * info.height > limits.image_pixels:
-        raise BadSvg(f"image: {info.width} x {info.height}; at most {limits.image_pixels:,} pixels are taken")
-    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}", len(data)

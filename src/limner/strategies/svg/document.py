@@ -51,15 +51,10 @@ class SvgLimits:
     shortest_side: float = 0.01
     proportion: float = 50
     """The greatest ratio of the picture's longer side to the shorter one."""
-    """The most elements once every reference is expanded. Long paths, long texts and filters count as several."""
-    image_bytes: int = 2**20
-    """The most bytes of all embedded pictures together."""
-    image_pixels: int = 4_000_000
     seconds: int = 4
     """The most seconds of processor time for one rendering."""
     memory: int = 2**30
     """The most bytes of address space for the rendering process."""
-    rendered_side: int = 4096
 
 
 LIMITS = SvgLimits()
@@ -211,9 +206,11 @@ MAX_CHARS = 8 * 2**20
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.IGNORECASE | re.DOTALL)
 _LONE_THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*$", re.MULTILINE)
-_MARK = re.compile(r"<!--|<!\[CDATA\[|<(?:[\w.-]+:)?svg(?=[\s/>])|</(?:[\w.-]+:)?svg\s*>")
-_TAG_REST = re.compile(r"""(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
-_ENDS = {"<!--": "-->", "<![CDATA[": "]]>"}
+_TAG = re.compile(
+    r"""<!--(?s:.*?)(?:-->|\Z)|<!\[CDATA\[(?s:.*?)(?:\]\]>|\Z)"""
+    r"""|<(?:[\w.-]+:)?svg(?=[\s/>])(?P<attributes>(?:[^>"']++|"[^"]*+"|'[^']*+')*+)(?:>|\Z|["'](?s:.*))"""
+    r"""|(?P<close></(?:[\w.-]+:)?svg\s*>)"""
+)
 
 
 def extract(reply: str) -> str:
@@ -246,42 +243,20 @@ def _pictures(parts: list[str]) -> list[str | None]:
 
 
 def _in_part(text: str) -> Iterator[str | None]:
-    """Yield every outermost picture in order; finally None if one is never closed, which hides all after it."""
-    opened: list[tuple[int, bool]] = []
-    whole: list[tuple[int, int]] = []
-    endless: set[str] = set()
-    at = 0
-    while mark := _MARK.search(text, at):
-        at = mark.end()
-        if end := _ENDS.get(mark[0]):
-            # A comment that never ends hides nothing: outside a picture, it is prose.
-            stop = -1 if end in endless else text.find(end, at)
-            if stop < 0:
-                endless.add(end)
-            else:
-                at = stop + len(end)
-        elif mark[0].startswith("</"):
-            if opened:
-                start, _ = opened.pop()
-                while whole and whole[-1][0] > start:
-                    whole.pop()
-                whole.append((start, at))
-        elif rest := _TAG_REST.match(text, at):
-            at = rest.end()
-            if text[mark.start() - 1 : mark.start()] == "`" and text.startswith("`", at):
-                continue  # A tag in backticks is only mentioned.
-            if rest[0].endswith("/>"):
-                if not opened:
-                    whole.append((mark.start(), at))
-            else:
-                opened.append((mark.start(), bool(rest[0][:-1].strip())))
-        else:
-            opened.append((mark.start(), True))
-            break
-    # Prose mentions "<svg>" without attributes.
-    begun = min((start for start, attributes in opened if attributes), default=None)
-    for start, end_at in whole:
-        if begun is None or start < begun:
-            yield text[start:end_at]
-    if begun is not None:
+    """Yield every outermost picture in order; finally None if one is never closed."""
+    depth = start = 0
+    for tag in _TAG.finditer(text):
+        attributes, around = tag["attributes"], text[max(0, tag.start() - 1) : tag.end() + 1]
+        mentioned = around[0] == around[-1] == "`" or not (attributes or "").strip(" /")
+        if not depth and (tag["close"] or mentioned):
+            continue  # Prose that mentions a tag, or a comment.
+        if not depth:
+            start = tag.start()
+        if tag["close"]:
+            depth -= 1
+        elif attributes is not None:
+            depth += not attributes.endswith("/")
+        if not depth:
+            yield text[start : tag.end()]
+    if depth:
         yield None

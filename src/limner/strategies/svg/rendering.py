@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ...core.images import FONT_PATH, MAX_BYTES
 from ...workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, once
-from .clean import CleanSvg, clean_with_notes
+from .clean import clean_with_notes
 from .document import LIMITS, BadSvg, SvgLimits
 
 SIDE = 1024
@@ -26,34 +26,23 @@ _PATIENCE = 10
 """Wall-clock seconds allowed per second of processor time, so that rendering does not fail on a busy machine."""
 
 
-def render(
-    svg: str | bytes,
-    width: int | None = None,
-    height: int | None = None,
-    *,
-    background: str | None = "#ffffff",
-    limits: SvgLimits = LIMITS,
-) -> bytes:
-    """Return the picture as PNG bytes.
-
-    The proportions are kept: if both sides are given, the picture fits inside them; if neither, the longer side has
-    `SIDE` pixels.
+def render(svg: str | bytes, side: int = SIDE, limits: SvgLimits = LIMITS) -> bytes:
+    """Return the picture on white as PNG bytes.
 
     Args:
         svg: The file, which need not be cleaned yet.
-        width: The width in pixels.
-        height: The height in pixels.
-        background: The colour behind the picture; None leaves it transparent.
+        side: The pixels of the longer side.
         limits: The limits of the file and its rendering.
 
     Raises:
         BadSvg: It cannot be cleaned, the renderer refuses it, or it needs too much time or memory.
     """
     picture = clean_with_notes(svg, limits)
-    wide, high = _pixels(picture, width, height, limits)
+    scale = side / max(picture.width, picture.height)
+    wide, high = (max(1, round(own * scale)) for own in (picture.width, picture.height))
     sans = ("font_family", "sans_serif_family", "cursive_family", "fantasy_family")
     options: dict[str, object] = {
-        "background": background,
+        "background": "#ffffff",
         "dpi": 96.0,
         "skip_system_fonts": True,
         "font_files": [str(path) for path in choose(picture.words)[0]],
@@ -62,19 +51,6 @@ def render(
         "monospace_family": MONOSPACE,
     }
     return _in_worker(_sized(picture.svg, wide, high), options, limits)
-
-
-def _pixels(picture: CleanSvg, width: int | None, height: int | None, limits: SvgLimits) -> tuple[int, int]:
-    for side in (width, height):
-        if side is not None and not 1 <= side <= limits.rendered_side:
-            raise ValueError(f"{side} pixels: a side has from 1 to {limits.rendered_side:,}")
-    if width is None and height is None:
-        width = height = min(SIDE, limits.rendered_side)
-    scales = [side / own for side, own in ((width, picture.width), (height, picture.height)) if side is not None]
-    wide, high = (max(1, round(own * min(scales))) for own in (picture.width, picture.height))
-    if max(wide, high) > limits.rendered_side:
-        raise BadSvg(f"{wide} x {high} pixels; at most {limits.rendered_side:,} a side")
-    return wide, high
 
 
 def _sized(svg: str, wide: int, high: int) -> str:

@@ -40,7 +40,6 @@ _PLAIN_COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}|[A-Za-z]+|rgba?\([^()]*\)")
 _SELECTOR = re.compile(r"[\w\s.#*>+~:-]+")
 _ATTRIBUTE = re.compile(r"""\[[\w-]+(?:[~|^$*]?=(?:"[\w\s.#-]*"|[\w-]+))?\]""")
 _PSEUDO = re.compile(r"::?[\w-]+")
-_IN_SELECTOR = frozenset(("whitespace", "comment", "ident", "hash", "literal", "string"))
 _LAST_RULE = "#last"
 
 Tokens = Iterable[Any]
@@ -297,7 +296,7 @@ def parse_sheet(text: str) -> list[CssRule]:
     # tinycss2 closes open blocks at the end of the text: this added last rule would then be inside another one.
     rules = tinycss2.parse_stylesheet(f"{text};{_LAST_RULE}{{}}", skip_comments=True, skip_whitespace=True)
     rules = [rule for rule in rules if rule.type != "at-rule"]
-    if not rules or rules[-1].type == "error" or _prelude(rules[-1]).lstrip("; ") != _LAST_RULE:
+    if not rules or rules[-1].type == "error" or _head(rules[-1]).lstrip("; ") != _LAST_RULE:
         raise BadSvg("style: the last rule is not closed, or is not a rule; write selector { name: value; }")
     return [rule for rule in map(_rule, rules[:-1]) if rule.selectors and rule.declarations]
 
@@ -305,7 +304,7 @@ def parse_sheet(text: str) -> list[CssRule]:
 def _rule(rule: Any) -> CssRule:
     if rule.type == "error":
         raise BadSvg(f"style: {rule.message[:60]}; write selector {{ name: value; }}")
-    head = _prelude(rule)
+    head = _head(rule)
     selectors = tuple(filter(None, map(_selector, head.split(","))))
     rows = declarations(rule.content)
     whole_picture = all(re.fullmatch(r"svg|\*|html|body", each) for each in selectors)
@@ -314,16 +313,9 @@ def _rule(rule: Any) -> CssRule:
     return CssRule(selectors, [row for row in rows if row[0] not in GEOMETRY])
 
 
-def _prelude(rule: Any) -> str:
+def _head(rule: Any) -> str:
     """Return the selectors of a rule as text without comments."""
-    for token in rule.prelude:
-        parts = token.content if token.type == "[] block" else [token]
-        for part in parts:
-            if part.type not in _IN_SELECTOR:
-                name = f":{part.name[:40]}()" if part.type == "function" else "such a bracket, number or quote"
-                raise BadSvg(f"style: {name} in a selector is not drawn here; give the elements a class")
-    texts = (" " if token.type == "comment" else token.serialize() for token in rule.prelude)
-    return " ".join("".join(texts).split())
+    return " ".join(re.sub(r"/\*.*?\*/", " ", tinycss2.serialize(rule.prelude), flags=re.DOTALL).split())
 
 
 def _selector(text: str) -> str | None:

@@ -18,7 +18,7 @@ FINE = 4
 
 def thumbnail(svg: str) -> Image.Image:
     """Return the picture in the upper left corner of a white square."""
-    rendered = Image.open(io.BytesIO(render(svg, SIDE * FINE, SIDE * FINE))).convert("RGB")
+    rendered = Image.open(io.BytesIO(render(svg, SIDE * FINE))).convert("RGB")
     square = Image.new("RGB", (SIDE * FINE, SIDE * FINE), "white")
     square.paste(rendered)
     return square.reduce(FINE)

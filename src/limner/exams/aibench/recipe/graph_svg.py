@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
@@ -114,12 +114,9 @@ def _leads_back(graph: LogicGraph, spots: Mapping[str, Box], across: bool) -> bo
 
 def _even_frames(frames: Sequence[_PhaseBox], across: bool, more: float) -> list[_PhaseBox]:
     """Return the frames with equal size across the flow, enlarged by `more`."""
-    right, bottom = max(frame.right for frame in frames) + more, max(frame.bottom for frame in frames) + more
-    return [
-        _PhaseBox(box.label, box.left, box.top, box.right, bottom) if across
-        else _PhaseBox(box.label, box.left, box.top, right, box.bottom)
-        for box in frames
-    ]  # fmt: skip
+    if across:
+        return [replace(frame, bottom=max(each.bottom for each in frames) + more) for frame in frames]
+    return [replace(frame, right=max(each.right for each in frames) + more) for frame in frames]
 
 
 def _node(node: LogicNode, spot: Box) -> str:

@@ -82,6 +82,11 @@ class FigureCandidate:
     why_not: str | None = None
     tikz: str = ""
 
+    @property
+    def is_pdf(self) -> bool:
+        """Whether it is a PDF file, or TeX makes one of it."""
+        return bool(self.tikz) or self.file.lower().endswith(PDF)
+
 
 def rank_figures(
     document: str, method: str, names: Iterable[str], own: FigureRules, preamble: str = ""

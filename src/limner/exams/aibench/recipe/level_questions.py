@@ -188,7 +188,7 @@ def _topology(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator[
     if draft.about == "path":
         if len(draft.nodes) != 2 or {option.casefold() for option in draft.options.values()} != {"yes", "no"}:
             yield "a question on a path has two nodes, and the options Yes and No"
-        elif (draft.yes_or_no == "yes") != ((draft.nodes[0], draft.nodes[1]) in graph.pairs):
+        elif (draft.yes_or_no == "yes") != graph.flow.has_edge(*draft.nodes):
             yield f"its answer is not the graph's: is there an edge {draft.nodes[0]} -> {draft.nodes[1]}?"
         return
     if draft.about not in ("next", "previous") or len(draft.nodes) != 1:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
+import networkx as nx
 from pydantic import Field, ValidationError, model_validator
 
 from ....core.asks import Unreadable
@@ -79,34 +80,25 @@ class LogicGraph(FrozenModel):
         return {node.id: node for node in self.nodes}
 
     @cached_property
-    def pairs(self) -> frozenset[tuple[str, str]]:
-        """The edges, as ids of source and target."""
-        return frozenset((edge.source, edge.target) for edge in self.edges)
-
-    def phase_number(self, node: str) -> int:
-        """Return the number of a node's phase, counted from 0."""
-        return [phase.id for phase in self.phases].index(self.by_id[node].phase_id)
+    def flow(self) -> nx.DiGraph:
+        """The edges between the nodes' ids."""
+        flow = nx.DiGraph()
+        flow.add_nodes_from(self.by_id)
+        flow.add_edges_from((edge.source, edge.target) for edge in self.edges)
+        return flow
 
     def receivers(self, node: str) -> set[str]:
         """Return the nodes to which an edge leads from this one."""
-        return {target for source, target in self.pairs if source == node}
+        return set(self.flow.successors(node))
 
     def givers(self, node: str) -> set[str]:
         """Return the nodes from which an edge leads to this one."""
-        return {source for source, target in self.pairs if target == node}
+        return set(self.flow.predecessors(node))
 
     @cached_property
-    def reach(self) -> dict[str, frozenset[str]]:
-        """The nodes that each node leads to, over any number of edges; a node in a loop leads to itself."""
-        reached: dict[str, frozenset[str]] = {}
-        for node in self.by_id:
-            seen, waiting = set[str](), list(self.receivers(node))
-            while waiting:
-                if (other := waiting.pop()) not in seen:
-                    seen.add(other)
-                    waiting += self.receivers(other)
-            reached[node] = frozenset(seen)
-        return reached
+    def reach(self) -> dict[str, set[str]]:
+        """The other nodes that each node leads to, over any number of edges."""
+        return {node: nx.descendants(self.flow, node) for node in self.by_id}
 
     @cached_property
     def depths(self) -> dict[str, int]:
@@ -116,19 +108,13 @@ class LogicGraph(FrozenModel):
         for id in self.by_id:
             if id not in inputs and not any(id in self.reach[start] for start in inputs):
                 inputs.append(id)
-        depths, layer, depth = dict[str, int](), inputs, 0
-        while layer:
-            depths |= dict.fromkeys(layer, depth)
-            layer = sorted({other for id in layer for other in self.receivers(id)} - depths.keys())
-            depth += 1
-        return depths
+        return {id: depth for depth, layer in enumerate(nx.bfs_layers(self.flow, inputs)) for id in layer}
 
     def leads_back(self, source: str, target: str) -> bool:
         """Return whether an edge closes a loop: its ends lead to each other, and it goes back towards the inputs."""
-        if source == target:
-            return (source, target) in self.pairs
-        loop = source in self.reach[target] and target in self.reach[source]
-        return (source, target) in self.pairs and loop and self._order(target) < self._order(source)
+        if source == target or not self.flow.has_edge(source, target):
+            return bool(self.flow.has_edge(source, target))
+        return source in self.reach[target] and self._order(target) < self._order(source)
 
     def _order(self, node: str) -> tuple[int, int]:
         return self.depths[node], list(self.by_id).index(node)
@@ -139,10 +125,8 @@ class LogicGraph(FrozenModel):
 
     def near(self, node: str) -> set[str]:
         """Return plausible neighbours: nodes of the same phase, and those at most two edges away."""
-        edge = self.receivers(node) | self.givers(node)
-        two = {far for other in edge for far in self.receivers(other) | self.givers(other)}
         same = {other.id for other in self.nodes if other.phase_id == self.by_id[node].phase_id}
-        return (edge | two | same) - {node}
+        return {*nx.ego_graph(self.flow, node, 2, center=False, undirected=True), *same} - {node}
 
 
 def parse_graph(text: str, method: str) -> LogicGraph:
@@ -151,17 +135,13 @@ def parse_graph(text: str, method: str) -> LogicGraph:
     Raises:
         Unreadable: It is not a graph, is inconsistent, or has terms that the text does not have.
     """
+    body = loads(text)
     try:
-        graph = LogicGraph.model_validate(_unwrapped(loads(text)))
+        graph = LogicGraph.model_validate(body if "nodes" in body else body.get("graph", body))
     except ValidationError as error:
         raise Unreadable(f"the graph does not fit: {first_error(error)}") from error
     require_terms(graph.terms(), method)
     return graph
-
-
-def _unwrapped(body: dict[str, Any]) -> dict[str, Any]:
-    inner = body.get("graph")
-    return inner if isinstance(inner, dict) and "nodes" not in body else body
 
 
 Level = Literal["component", "topology", "phase", "semantics"]

@@ -22,19 +22,8 @@ from ....core.json_text import loads
 from ....core.schema import StrictModel, read_model
 from ....strategies.svg.rendering import render
 from ..data import LETTERS, balance_letters
+from . import latex_figures as latex
 from .graph_svg import to_svg
-from .latex_figures import (
-    PDF,
-    FigureRules,
-    LatexSection,
-    MethodRules,
-    check_pdf,
-    compile_tikz,
-    first_page,
-    method_section,
-    rank_figures,
-    sections,
-)
 from .latex_sources import find_papers, flatten, read_source
 from .latex_text import expand_macros
 from .level_questions import SetSize, checklist, parse_set
@@ -47,8 +36,8 @@ LEVELS: tuple[Level, ...] = ("component", "topology", "phase", "semantics")
 class RecipeRules(StrictModel):
     """The contents of rules.toml."""
 
-    method: MethodRules
-    figures: FigureRules
+    method: latex.MethodRules
+    figures: latex.FigureRules
     log: LogRules
     questions: QuestionRules
 
@@ -133,17 +122,17 @@ async def method(item: BuildItem, context: StepContext) -> BuildItem:
     except DataError as error:
         raise Dropped("no LaTeX that can be read", str(error)) from error
     document, preamble, names, notes = read
-    parts = sections(document)
+    parts = latex.sections(document)
     if not parts:
         raise Dropped("no sections")
-    chosen = method_section(parts, rules.method)
+    chosen = latex.method_section(parts, rules.method)
     section, by = chosen or (await _chosen_section(item, context, parts), "a model")
     if section.words < rules.method.least_words:
         raise Dropped("method section too short", f"{section.words} words of at least {rules.method.least_words}")
     if len(section.text) > context.settings.longest:
         raise Dropped("method section too long", f"{len(section.text):,} characters")
     try:
-        figures = rank_figures(document, section.text, names, rules.figures, preamble)
+        figures = latex.rank_figures(document, section.text, names, rules.figures, preamble)
     except ModuleNotFoundError as error:
         raise UsageError("reading LaTeX needs pylatexenc: pip install 'limner[build]'") from error
     return item.having(
@@ -160,7 +149,9 @@ def _read_paper(path: Path, id: str) -> tuple[str, str, frozenset[str], tuple[st
     return document, flat.preamble, source.names, (*source.left_out, *missing, *notes)
 
 
-async def _chosen_section(item: BuildItem, context: StepContext, parts: Sequence[LatexSection]) -> LatexSection:
+async def _chosen_section(
+    item: BuildItem, context: StepContext, parts: Sequence[latex.LatexSection]
+) -> latex.LatexSection:
     listed = "\n\n".join(
         f"{n}. {part.title} ({part.words} words)\n{' '.join(part.text.split()[:SHOWN])}"
         for n, part in enumerate(parts, 1)
@@ -198,44 +189,44 @@ class FigureSettings(StrictModel):
 async def figures(item: BuildItem, context: StepContext) -> BuildItem:
     """Turn the most likely figures of a paper into pictures."""
     how: FigureSettings = context.settings
-    why, chosen = list[str](), list[dict[str, Any]]()
-    for figure in item.body["figures"]:
-        if figure["why_not"] or ((figure["tikz"] or figure["file"].lower().endswith(PDF)) and not how.pdf):
-            why.append(f"{figure['file']}: {figure['why_not'] or 'PDF is left out'}")
-        elif figure["score"] < how.least_score:
-            why.append(f"{figure['file']}: counts for {figure['score']:g}")
+    why, chosen = list[str](), list[latex.FigureCandidate]()
+    for figure in (latex.FigureCandidate(**fields) for fields in item.body["figures"]):
+        if figure.why_not or (figure.is_pdf and not how.pdf):
+            why.append(f"{figure.file}: {figure.why_not or 'PDF is left out'}")
+        elif figure.score < how.least_score:
+            why.append(f"{figure.file}: counts for {figure.score:g}")
         else:
             chosen.append(figure)
-    if any(figure["tikz"] or figure["file"].lower().endswith(PDF) for figure in chosen):
-        check_pdf()
+    if any(figure.is_pdf for figure in chosen):
+        latex.check_pdf()
     try:
         source = await asyncio.to_thread(read_source, Path(item.body["path"]), item.id)
-        data = await asyncio.to_thread(source.take, *(figure["file"] for figure in chosen if not figure["tikz"]))
+        data = await asyncio.to_thread(source.take, *(figure.file for figure in chosen if not figure.tikz))
     except DataError as error:
         raise Dropped("no LaTeX that can be read", str(error)) from error
-    pictures = list[dict[str, Any]]()
+    pictures: dict[str, dict[str, Any]] = {}
     for figure in chosen:
         if len(pictures) == how.top:
             break
         try:
-            sha256 = await asyncio.to_thread(_store_figure, figure, data.get(figure["file"], b""), how, context)
+            sha256 = await asyncio.to_thread(_store_figure, figure, data.get(figure.file, b""), how, context)
         except BadImage as error:
-            why.append(f"{figure['file']}: {error}")
+            why.append(f"{figure.file}: {error}")
             continue
-        if sha256 not in [other["image"] for other in pictures]:
-            pictures.append({"image": sha256, **{name: figure[name] for name in ("file", "caption", "score")}})
+        fields = {"image": sha256, "file": figure.file, "caption": figure.caption, "score": figure.score}
+        pictures.setdefault(sha256, fields)
     if not pictures:
         raise Dropped("no figure that could show the method", "; ".join(why) or "the paper has none")
-    return item.having(candidates=pictures, figures_left_out=why)
+    return item.having(candidates=list(pictures.values()), figures_left_out=why)
 
 
-def _store_figure(figure: Mapping[str, Any], data: bytes, how: FigureSettings, context: StepContext) -> str:
-    pdf = compile_tikz(figure["tikz"]) if figure["tikz"] else data if figure["file"].lower().endswith(PDF) else None
-    picture = data if pdf is None else first_page(pdf)
-    info = inspect(picture)
+def _store_figure(figure: latex.FigureCandidate, data: bytes, how: FigureSettings, context: StepContext) -> str:
+    if figure.is_pdf:
+        data = latex.first_page(latex.compile_tikz(figure.tikz) if figure.tikz else data)
+    info = inspect(data)
     if min(info.width, info.height) < how.least_side:
         raise BadImage(f"{info.width} x {info.height} pixels; at least {how.least_side} on each side are wanted")
-    return context.blobs.put(picture)[0]
+    return context.blobs.put(data)[0]
 
 
 async def pick(item: BuildItem, context: StepContext) -> BuildItem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -68,16 +68,12 @@ def read_draft(reply: Mapping[str, Any], prompt: str, panel_type: str) -> dict[s
                 evidence.append({"atom": id, "free": " ".join(span.split()), "structured": ""})
     if wrong:
         raise Unreadable("; ".join(wrong[:8]))
-    layout = read_object(reply, "layout")
-    texts = {name: read_text_field(layout, name) for name in LAYOUT}
-    count = read_whole_number(layout, "panel_count", 1, 100)
+    given = read_object(reply, "layout")
+    structure, arrangement = (read_text_field(given, name) for name in LAYOUT)
+    count = read_whole_number(given, "panel_count", 1, 100)
     if (count == 1) != (panel_type == "single"):
         raise Unreadable(f'"panel_count" is {count}, but the figure was found to have {panel_type} panel(s)')
-    layout = {
-        "panel_structure": texts["panel_structure"],
-        "panel_count": count,
-        "global_layout": texts["global_layout"],
-    }
+    layout = {"panel_structure": structure, "panel_count": count, "global_layout": arrangement}
     return {**atoms, "layout": layout, "evidence": evidence, "empty": _empty(reply, atoms)}
 
 
@@ -85,11 +81,9 @@ def _atom(modality: str, id: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     try:
         atom: dict[str, Any] = {name: read_text_field(entry, name) for name in FIELDS[modality]}
         if modality == "visual":
-            count = entry.get("count")
+            is_number = isinstance(entry.get("count"), int | float)
             atom["count"] = (
-                read_whole_number(entry, "count", 1, 10_000)
-                if isinstance(count, int | float)
-                else read_text_field(entry, "count")
+                read_whole_number(entry, "count", 1, 10_000) if is_number else read_text_field(entry, "count")
             )
         if modality == "relation":
             atom["direction"] = read_choice(entry, "direction", DIRECTIONS)
@@ -232,14 +226,17 @@ def _labels(free: str, structured: str) -> list[Rewording]:
             changes.append(Rewording("changed", f"the label {label!r} has become {near[0]!r}"))
             gone.remove(label)
             new.remove(near[0])
-    changes += [Rewording("dropped", f"the label {label!r}") for label in gone]
-    return changes + [Rewording("added", f"the label {label!r}") for label in new]
+    return [*changes, *_lost_and_new("label", map(repr, gone), map(repr, new))]
+
+
+def _lost_and_new(what: str, gone: Iterable[str], new: Iterable[str]) -> list[Rewording]:
+    changes = [Rewording("dropped", f"the {what} {each}") for each in gone]
+    return changes + [Rewording("added", f"the {what} {each}") for each in new]
 
 
 def _numbers(free: str, structured: str) -> list[Rewording]:
     before, after = numbers(free), numbers(structured)
-    changes = [Rewording("dropped", f"the number {n}") for n in sorted(before - after)]
-    return changes + [Rewording("added", f"the number {n}") for n in sorted(after - before)]
+    return _lost_and_new("number", sorted(before - after), sorted(after - before))
 
 
 def numbers(text: str) -> set[str]:
@@ -260,8 +257,7 @@ def _bare(text: str) -> str:
 
 def _colours(free: str, structured: str) -> list[Rewording]:
     before, after = (set(WORD.findall(_bare(text))) & _COLOURS for text in (free, structured))
-    changes = [Rewording("dropped", f"the colour {colour}") for colour in sorted(before - after)]
-    return changes + [Rewording("added", f"the colour {colour}") for colour in sorted(after - before)]
+    return _lost_and_new("colour", sorted(before - after), sorted(after - before))
 
 
 def _reversed_words(free: str, structured: str) -> list[Rewording]:

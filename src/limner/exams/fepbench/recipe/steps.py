@@ -25,6 +25,7 @@ from .atoms import (
     sure_rewordings,
     why_no_evidence,
 )
+from .layout import LAYOUT
 
 SECTIONS = ("Layout", "Objects", "Text", "Relations")
 KINDS = ("added", "dropped", "changed")
@@ -165,6 +166,7 @@ async def _asked(item: BuildItem, context: StepContext, regime: str, atoms: list
 
 
 STEPS = {
+    "layout": LAYOUT,
     "structured": BuildStep(
         "structured", "orders the expert's prompt, and checks that it says the same", StructuredSettings,
         ("annotator", "checker"), ("structured-prompt", "same-content"), ("free_prompt", "visual", "text", "relation"),

@@ -9,18 +9,18 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from ....build.base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome
 from ....build.embedding import MINILM, embed
-from ....build.sources import SourceSettings, check_sources, picture_fields, source_pictures, stored_pictures
+from ....build.sources import SourceSettings, picture_fields, stored_pictures
 from ....build.wording import stem
 from ....core.asks import Unreadable
 from ....core.json_text import loads
 from ....core.schema import StrictModel
 from ....core.training import normalize_words
 from ..draft import read_graph
-from .clusters import dbscan, medoids
 from .traces import read_trace, read_trace_rules
 from .training import export_training, training_set
 
@@ -166,18 +166,68 @@ def _group_by_meaning(bodies: Sequence[Mapping[str, str]], how: ConceptsSettings
 
 def _join_clusters(labels: Sequence[int], keys: Sequence[object]) -> list[int]:
     """Join clusters that share a key, so that no name has two concepts and no concept two topics."""
-    parent = {label: label for label in labels}
+    from scipy.cluster.hierarchy import DisjointSet
 
-    def root(label: int) -> int:
-        while parent[label] != label:
-            label = parent[label]
-        return label
-
-    seen: dict[object, int] = {}
+    joined, first = DisjointSet(labels), dict[object, int]()
     for label, key in zip(labels, keys, strict=True):
-        first, other = root(label), root(seen.setdefault(key, label))
-        parent[max(first, other)] = min(first, other)
-    return [root(label) for label in labels]
+        joined.merge(label, first.setdefault(key, label))
+    names = {label: min(cluster) for cluster in joined.subsets() for label in cluster}
+    return [names[label] for label in labels]
+
+
+BLOCK = 1024
+"""The number of rows of distances in memory at a time."""
+
+
+def dbscan(vectors: np.ndarray[Any, Any], eps: float, min_samples: int) -> list[int]:
+    """Return the cluster of each vector, counted from 0 in the order of their first members.
+
+    A vector is a core if `min_samples` vectors, itself included, lie within the cosine distance `eps`. Cores within
+    `eps` of each other form one cluster; other vectors within `eps` of a core join the nearest one. Each remaining
+    vector, which DBSCAN calls noise, gets its own cluster: a concept that occurs once is a concept too.
+
+    Args:
+        vectors: Unit vectors, one per row.
+        eps: The cosine distance, 0 to 2.
+        min_samples: The number of vectors that make a core.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    count = len(vectors)
+    rows, columns, near = [], [], []
+    for start in range(0, count, BLOCK):
+        distances = 1.0 - vectors[start : start + BLOCK] @ vectors.T
+        row, column = np.nonzero(distances <= eps)
+        rows.append(row + start)
+        columns.append(column)
+        near.append(distances[row, column])
+    if not count:
+        return []
+    source, target, apart = (np.concatenate(parts) for parts in (rows, columns, near))
+    core = np.bincount(source, minlength=count) >= min_samples
+    dense = core[source] & core[target]
+    links = csr_array((np.ones(dense.sum(), np.int8), (source[dense], target[dense])), shape=(count, count))
+    labels = np.asarray(connected_components(links, directed=False)[1], np.int64)
+    # Vectors that are not cores are single components until they join their nearest core.
+    edge = ~core[source] & core[target]
+    order = np.lexsort((target[edge], apart[edge]))
+    for member, core_member in zip(source[edge][order][::-1], target[edge][order][::-1], strict=True):
+        labels[member] = labels[core_member]
+    names: dict[int, int] = {}
+    return [names.setdefault(int(label), len(names)) for label in labels]
+
+
+def medoids(vectors: np.ndarray[Any, Any], labels: list[int]) -> dict[int, int]:
+    """Return for each cluster the member nearest to its mean."""
+    nearest: dict[int, int] = {}
+    members: dict[int, list[int]] = {}
+    for place, label in enumerate(labels):
+        members.setdefault(label, []).append(place)
+    for label, places in members.items():
+        middle = vectors[places].mean(axis=0)
+        nearest[label] = places[int(np.argmax(vectors[places] @ middle))]
+    return nearest
 
 
 class FoundPicturesSettings(SourceSettings):
@@ -207,7 +257,7 @@ async def found_pictures(
             words.setdefault(normalize_words(str(candidate.body.get(field, ""))), []).append(candidate)
     taken: set[str] = set()
     number = -1
-    async for picture, stored in stored_pictures(source_pictures(how), context):
+    async for picture, stored in stored_pictures(context):
         number += 1
         name = picture.file.stem if picture.file is not None else ""
         asked = ids.get(name) or words.get(normalize_words(picture.about.get("keyword", "") or name), [])
@@ -252,6 +302,6 @@ STEPS = {
     "concepts": BuildStep("concepts", "puts prompts together by concept and topic: sentence embeddings, DBSCAN",
                           ConceptsSettings, reads=("prompt", "concept", "level"), together=concepts),
     "found-pictures": BuildStep("found-pictures", "takes pictures found for prompts", FoundPicturesSettings,
-                                source=found_pictures, check=check_sources),
+                                source=found_pictures),
 }  # fmt: skip
 """The recipe's own steps, by name."""

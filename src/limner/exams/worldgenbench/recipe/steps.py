@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from ....build.base import BuildItem, BuildStep, Dropped, StepContext
+from ....build.base import WARNINGS, BuildItem, BuildStep, Dropped, StepContext, StepOutcome, add_warnings
+from ....build.criterion_words import plain
 from ....core.data_rows import read_lines
 from ....core.errors import DataError, UsageError
 from ....core.schema import StrictModel
@@ -124,11 +126,40 @@ async def disciplines(
             yield BuildItem(f"{TOPIC}discipline/{code}", body, "topic")
 
 
+class RecurringSettings(StrictModel):
+    """The definition of items that recur in many checklists. All numbers are our choice.
+
+    Attributes:
+        items: The fewest checklists that an item recurs in, and `share` their smallest share of all.
+        least: The share of its items from which a checklist is warned of.
+    """
+
+    items: int = Field(default=3, ge=2)
+    share: float = Field(default=0.02, gt=0, le=1)
+    least: float = Field(default=0.3, gt=0, le=1)
+
+
+async def recurring(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
+    """Warn of checklists whose items are those of many others."""
+    how: RecurringSettings = context.settings
+    texts = {item.id: {plain(str(entry["item"])) for entry in item.body["checklist"]} for item in items}
+    counts = Counter(text for own in texts.values() for text in own)
+    often = {text for text, count in counts.items() if count >= max(how.items, how.share * len(items))}
+    left: dict[str, StepOutcome] = {}
+    for item in items:
+        same = texts[item.id] & often
+        words = f"{len(same)} of {len(texts[item.id])} entries recur in other items, such as {min(same, default='')!r}"
+        left[item.id] = add_warnings(item, [words] if same and len(same) >= how.least * len(texts[item.id]) else [])
+    return left
+
+
 STEPS = {
     "regions": BuildStep("regions", "takes countries and regions from a table", RegionsSettings, takes="topic",
                          makes="topic", source=regions),
     "disciplines": BuildStep("disciplines", "takes disciplines, and deals prompts out among them", DisciplinesSettings,
                              takes="topic", makes="topic", source=disciplines),
+    "recurring": BuildStep("recurring", "warns of checklists whose items are those of many others", RecurringSettings,
+                           reads=(WARNINGS, "checklist"), takes="prompt", makes="prompt", together=recurring),
 }  # fmt: skip
 """The recipe's own steps, by name."""
 WORDING = {"checklist": checklists.RULES}
