@@ -183,6 +183,7 @@ class PlotSource(ABC):
         caption: The text below every plot, which names the evaluator and the number of questions.
         protocol: The exam's protocol.
         rows: The drawings of each painter.
+        wanted: The id of the requested question, if any.
     """
 
     exam: str
@@ -192,6 +193,7 @@ class PlotSource(ABC):
     caption: str
     protocol: Protocol[Any]
     rows: tuple[tuple[Row, ...], ...]
+    wanted: str | None
 
     @abstractmethod
     def cells(self, score: str) -> list[Quantity]:
@@ -212,11 +214,6 @@ class PlotSource(ABC):
     @abstractmethod
     def pictures(self, questions: Sequence[str]) -> list[dict[str, bytes]]:
         """Return the stored images of these questions, by id: first the references, then each painter's drawings."""
-
-    @property
-    @abstractmethod
-    def wanted(self) -> str | None:
-        """The id of the requested question, if any."""
 
     @abstractmethod
     def measured(self, evidence: str) -> list[tuple[float, ...]]:
@@ -413,7 +410,6 @@ class MapPanel:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
-    unit: str
     wide: bool = False
 
 

@@ -39,7 +39,7 @@ def aibench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 def frame(exam: str, store: Store, **how: Any) -> dict[str, AlignmentPanel]:
     found: AlignmentPanels = load_plots()["people"].frame(exam, PlotChoice(store=store, **how))
-    return {panel.title: panel for panel in found.panels}
+    return {panel.aligned.evaluator: panel for panel in found.panels}
 
 
 def test_mmmg_figure_8(mmmg: Store) -> None:
@@ -48,11 +48,11 @@ def test_mmmg_figure_8(mmmg: Store) -> None:
         "fake/judge": ("MMMG-Score", 0.876), "metric/aesthetic-siglip": ("Aes-2.5", 0.215),
         "metric/fid": ("FID", -0.774), "metric/wiscore:openai/o3": ("WIScore, o3", 0.701),
     }  # fmt: skip
-    assert found["fake/judge"].label == "mmmg_release"
+    assert found["fake/judge"].aligned.scale == "mmmg_release"
     for panel in found.values():
-        people, theirs = [p.people for p in panel.points], [p.evaluator for p in panel.points]
-        assert panel.value == pytest.approx(stats.pearsonr(people, theirs).statistic)
-        assert panel.n == len(people)
+        people, theirs = [p.people for p in panel.aligned.points], [p.evaluator for p in panel.aligned.points]
+        assert panel.correlation.value == pytest.approx(stats.pearsonr(people, theirs).statistic)
+        assert panel.correlation.n == len(people)
 
 
 def test_only_people_of_the_named_study_are_drawn(mmmg: Store) -> None:
@@ -74,11 +74,11 @@ def test_points_are_means_over_shared_drawings(mmmg: Store) -> None:
             by.setdefault(painters[row.drawing], {}).setdefault(row.drawing, []).append(float(row.value or 0))
         elif row.scale == "wiscore":
             own.setdefault(painters[row.drawing], []).append(float(row.value or 0))
-    for point in frame("mmmg", mmmg)["metric/wiscore:openai/o3"].points:
+    for point in frame("mmmg", mmmg)["metric/wiscore:openai/o3"].aligned.points:
         assert point.people == pytest.approx(np.mean([np.mean(values) for values in by[point.painter].values()]))
         assert point.evaluator == pytest.approx(np.mean(own[point.painter]))
     fids = {row.painter: row.value for row in load_painter_metrics(mmmg, "mmmg")}
-    assert {p.painter: p.evaluator for p in frame("mmmg", mmmg)["metric/fid"].points} == fids
+    assert {p.painter: p.evaluator for p in frame("mmmg", mmmg)["metric/fid"].aligned.points} == fids
 
 
 @pytest.mark.slow
@@ -89,10 +89,10 @@ def test_aibench_figure_6b(aibench: Store) -> None:
     assert score.published == ("VLM Score, Gemini 3 Flash", 0.6)
     assert found["openai/gpt-5.1"].published == ("AIBench", 0.886)
     rates = {each.evaluator: each.rates for each in preferences("aibench", store=aibench)}
-    assert {p.painter: p.people for p in arena.points} == rates[f"people/{STUDY}"]
-    assert {p.painter: p.evaluator for p in arena.points} == rates["metric/vlm-arena:gemini/gemini-3-flash"]
-    people, theirs = [p.people for p in score.points], [p.evaluator for p in score.points]
-    assert score.value == pytest.approx(stats.spearmanr(people, theirs).statistic)
+    assert {p.painter: p.people for p in arena.aligned.points} == rates[f"people/{STUDY}"]
+    assert {p.painter: p.evaluator for p in arena.aligned.points} == rates["metric/vlm-arena:gemini/gemini-3-flash"]
+    people, theirs = [p.people for p in score.aligned.points], [p.evaluator for p in score.aligned.points]
+    assert score.correlation.value == pytest.approx(stats.spearmanr(people, theirs).statistic)
 
 
 @pytest.mark.slow
@@ -113,7 +113,7 @@ def test_marks_of_people_are_drawn_as_scores_if_nobody_rated(store: Store) -> No
             desk.put(painter, question, desk.random(question, skill), judge="person/anna", study="pilot", kind="person")
     desk.study("pilot", {})
     (panel,) = load_plots()["people"].frame("sample/genexam", PlotChoice(store=store, study="pilot")).panels
-    assert [(point.painter, point.people) for point in panel.points] == [("good", 100.0), ("poor", 0.0)]
+    assert [(point.painter, point.people) for point in panel.aligned.points] == [("good", 100.0), ("poor", 0.0)]
 
 
 def test_alignment_without_human_ratings_is_refused(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,18 +81,17 @@ class PlotKind:
         own = self.own.get(source.kind)
         if own is not None:
             drawing = self.draw if self.usual else DRAW_FUNCTIONS[own.draw]
-            with _name_in_errors(self.name, source.kind):
-                return own.frame(source), partial(_drawn, drawing, self.name, source.kind)
+            named = _name_in_errors(self.name, source.kind)
+
+            def drawn(frame: Any, width: str) -> Sketch:
+                sketch = named(drawing)(frame, width)
+                return replace(sketch, paint=named(sketch.paint))
+
+            return named(own.frame)(source), drawn
         if self.usual is None:
             only = f"{self.name} is only for exams of the kind {self.only}"
             raise UsageError(f"{only}; {source.exam} is of the kind {source.kind}")
         return self.usual(source), self.draw
-
-
-def _drawn(drawing: DrawFunction, name: str, kind: str, frame: Any, width: str) -> Sketch:
-    with _name_in_errors(name, kind):
-        sketch = drawing(frame, width)
-    return replace(sketch, paint=_name_in_errors(name, kind)(sketch.paint))
 
 
 @contextmanager

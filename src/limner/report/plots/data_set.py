@@ -25,7 +25,7 @@ from ..paper.rows import measure, question_statistics
 from . import style as st
 from .rows import named_rows
 from .source import PlotChoice
-from .style import Sketch, fit, inches_high, lines_of, whole, wide, wrapped
+from .style import Sketch, fit, inches_high, lines_of, whole, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -88,16 +88,27 @@ def _panel(panel: DataPanel, exam: Exam[Any], kind: Kind[Any], training: Exam[An
 
 def _printed_alone(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel | None:
     """Return the paper's numbers as bars, in the order of the exam's categories."""
-    printed = _printed_parts(panel, kind, panel.published.whole if panel.published else None)
-    rows = [(label, numbers) for label in _values(questions, panel.tag or "", kind) if (numbers := printed(label))]
-    if not rows:
-        return None
-    names = tuple(plain_tag(label) for label, _ in rows)
-    # A number of samples that the paper prints as a share is a whole number.
-    values = tuple(tuple(map(round, numbers)) if panel.show == "counts" else numbers for _, numbers in rows)
-    parts, empty = tuple(part.title for part in panel.parts) or ("",), ("",) * len(rows)
-    title = f"{_title(panel)}: the paper's numbers"
-    return BarPanel(title, names, empty, parts, values, (None,) * len(rows), panel.unit, panel.wide)
+    printed = _printed(panel, kind, panel.published.whole if panel.published else None)
+    rows: list[Bar] = [("", label, numbers, None) for label in _values(questions, panel.tag or "", kind)
+            if (numbers := printed(label))]  # fmt: skip
+    if panel.show == "counts":  # A number of samples that the paper prints as a share is a whole number.
+        rows = [("", label, tuple(map(round, numbers)), None) for _, label, numbers, _ in rows]
+    panel = panel.model_copy(update={"title": f"{_title(panel)}: the paper's numbers", "figure": ""})
+    return _bars(panel, rows, [part.title for part in panel.parts]) if rows else None
+
+
+Bar = tuple[str, str, tuple[float, ...], tuple[float, ...] | None]
+"""A row's group and label, the length of each part, and the paper's number of each part or the one that it prints."""
+
+
+def _total(numbers: tuple[float, ...] | None) -> float | None:
+    return None if numbers is None else sum(numbers)
+
+
+def _bars(panel: DataPanel, rows: Sequence[Bar], parts: Sequence[str] = ()) -> BarPanel:
+    groups, labels, values, printed = zip(*rows, strict=True)
+    names = tuple(map(plain_tag, labels)), tuple(map(plain_tag, groups)), tuple(map(plain_tag, parts)) or ("",)
+    return BarPanel(_title(panel), *names, values, tuple(map(_total, printed)), panel.unit, panel.wide)
 
 
 def _title(panel: DataPanel) -> str:
@@ -121,17 +132,13 @@ def _values(questions: Questions, tag: str, kind: Kind[Any]) -> list[str]:
 
 
 def _counts(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
-    rows = _rows(panel, questions, kind)
     parts = _values(questions, panel.by, kind) if panel.by else []
-    values = []
-    for _, _, inside in rows:
+    printed = _printed(panel, kind, _count(questions, kind))
+    rows: list[Bar] = []
+    for group, value, inside in _rows(panel, questions, kind):
         split = [_with(inside, panel.by or "", part) for part in parts] if parts else [inside]
-        values.append(tuple(_count(part, kind) for part in split))
-    printed = _printed(panel.published, kind, _count(questions, kind))
-    published = tuple(printed(f"{group}{value}") for group, value, _ in rows)
-    labels, groups = tuple(plain_tag(value) for _, value, _ in rows), tuple(plain_tag(group) for group, _, _ in rows)
-    return BarPanel(_title(panel), labels, groups, tuple(map(plain_tag, parts)) or ("",), tuple(values), published,
-                    panel.unit, panel.wide)  # fmt: skip
+        rows.append((group, value, tuple(_count(part, kind) for part in split), printed(f"{group}{value}")))
+    return _bars(panel, rows, parts)
 
 
 def _rows(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> list[tuple[str, str, list[Question[Any]]]]:
@@ -144,31 +151,30 @@ def _rows(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> list[tuple
     return rows[: panel.top]
 
 
-def _printed(where: PrintedNumbers | None, kind: Kind[Any], whole: float | None) -> Callable[[str], float | None]:
-    """Return a function from a tag's value to the paper's number, scaled to `whole` if given."""
-    if where is None:
+def _printed(panel: DataPanel, kind: Kind[Any], whole: float | None) -> Callable[[str], tuple[float, ...] | None]:
+    """Return a function from a tag's value to the paper's number of each part, or to the one that it prints."""
+    if (where := panel.published) is None:
         return lambda value: None
+    metrics: list[str | None] = [part.metric for part in panel.parts if part.metric]
+    columns = [_column(where, metric, kind, whole) for metric in metrics or [where.metric]]
+
+    def numbers(value: str) -> tuple[float, ...] | None:
+        known = tuple(column[_bare(value)] for column in columns if _bare(value) in column)
+        return known if len(known) == len(columns) else None
+
+    return numbers
+
+
+def _column(where: PrintedNumbers, metric: str | None, kind: Kind[Any], whole: float | None) -> dict[str, float]:
+    """Return the paper's numbers by category, scaled to `whole` if given."""
     numbers: dict[str, float] = {}
-    wanted = {"table": where.table, "breakdown": where.breakdown, "metric": where.metric}
+    wanted = {"table": where.table, "breakdown": where.breakdown, "metric": metric}
     for row in paper.rows(kind.name, where.file):
         if all(row[key] == value for key, value in wanted.items() if value is not None):
             name = where.names.get(row["category"], row["category"])
             numbers[_bare(name)] = float(row[where.column])
     by = 1.0 if whole is None or not numbers else whole / (100.0 if where.share else sum(numbers.values()))
-    return lambda value: None if (number := numbers.get(_bare(value))) is None else number * by
-
-
-def _printed_parts(panel: DataPanel, kind: Kind[Any], whole: float | None) -> Callable[[str], tuple[float, ...] | None]:
-    """Return a function from a tag's value to the paper's number of each part, or to the one that it prints."""
-    where = panel.published or PrintedNumbers()
-    metrics: list[str | None] = [part.metric for part in panel.parts if part.metric]
-    parts = [_printed(where.model_copy(update={"metric": metric}), kind, whole) for metric in metrics or [where.metric]]
-
-    def numbers(value: str) -> tuple[float, ...] | None:
-        known = tuple(number for part in parts if (number := part(value)) is not None)
-        return known if len(known) == len(parts) else None
-
-    return numbers
+    return {name: number * by for name, number in numbers.items()}
 
 
 def _bare(word: str) -> str:
@@ -178,36 +184,23 @@ def _bare(word: str) -> str:
 def _map(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> MapPanel:
     tag, by = panel.tag or "", panel.by or ""
     rows, columns = (_values(questions, each, kind) for each in (tag, by))
-    counts = tuple(
-        tuple(int(_count(_with(_with(questions, tag, row), by, column), kind)) for column in columns) for row in rows
-    )
-    return MapPanel(
-        _title(panel), tuple(map(plain_tag, rows)), tuple(map(plain_tag, columns)), counts, panel.unit, panel.wide
-    )
+    counts = [[int(_count(_with(_with(questions, tag, row), by, column), kind)) for column in columns] for row in rows]
+    names = tuple(map(plain_tag, rows)), tuple(map(plain_tag, columns))
+    return MapPanel(_title(panel), *names, tuple(map(tuple, counts)), panel.wide)
 
 
 def _means(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
-    rows = _rows(panel, questions, kind)
-    values = tuple(
-        tuple(float(np.mean(question_statistics(part.statistic, inside, kind))) for part in panel.parts)
-        for _, _, inside in rows
-    )
-    labels, groups = tuple(plain_tag(value) for _, value, _ in rows), tuple(plain_tag(group) for group, _, _ in rows)
-    parts = tuple(part.title for part in panel.parts)
-    printed = _printed_parts(panel, kind, None)
-    numbers = [printed(f"{group}{value}") for group, value, _ in rows]
-    published = tuple(None if each is None else sum(each) for each in numbers)
-    return BarPanel(_title(panel), labels, groups, parts, values, published, panel.unit, panel.wide)
+    printed, rows = _printed(panel, kind, None), list[Bar]()
+    for group, value, inside in _rows(panel, questions, kind):
+        means = [float(np.mean(question_statistics(part.statistic, inside, kind))) for part in panel.parts]
+        rows.append((group, value, tuple(means), printed(f"{group}{value}")))
+    return _bars(panel, rows, [part.title for part in panel.parts])
 
 
 def _totals(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
-    sums = [sum(question_statistics(part.statistic, questions, kind)) for part in panel.parts]
-    printed = _printed(panel.published, kind, sum(sums))
-    labels = tuple(part.title for part in panel.parts)
-    published, empty = tuple(map(printed, labels)), ("",) * len(labels)
-    return BarPanel(
-        _title(panel), labels, empty, ("",), tuple((total,) for total in sums), published, panel.unit, panel.wide
-    )
+    sums = {part.title: sum(question_statistics(part.statistic, questions, kind)) for part in panel.parts}
+    printed = _printed(panel, kind, sum(sums.values()))
+    return _bars(panel, [("", title, (total,), printed(title)) for title, total in sums.items()])
 
 
 def _histogram(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> HistogramPanel:
@@ -226,16 +219,14 @@ def _quartiles(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> Quart
     rows = _rows(panel, questions, kind)
     numbers = [np.array(question_statistics(panel.statistic or "", inside, kind), dtype=float) for _, _, inside in rows]
     cuts = [np.quantile(each, [0.25, 0.5, 0.75]) for each in numbers]
-    printed = _printed(panel.published, kind, None)
-    return QuartilePanel(
-        _title(panel),
-        tuple(plain_tag(value) for _, value, _ in rows),
-        tuple((float(cut[0]), float(cut[1]), float(cut[2])) for cut in cuts),
+    printed = _printed(panel, kind, None)
+    labels = tuple(plain_tag(value) for _, value, _ in rows)
+    quartiles = tuple((float(low), float(middle), float(high)) for low, middle, high in cuts)
+    means, published = (
         tuple(float(each.mean()) for each in numbers),
-        tuple(printed(value) for _, value, _ in rows),
-        panel.unit,
-        panel.wide,
+        tuple(_total(printed(value)) for _, value, _ in rows),
     )
+    return QuartilePanel(_title(panel), labels, quartiles, means, published, panel.unit, panel.wide)
 
 
 @cache
@@ -260,27 +251,13 @@ def _words(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> WordsPane
 
 
 def _mentions(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
-    counted = []
+    rows: list[Bar] = []
     for name, words in panel.terms.items():
         pattern = re.compile("|".join(rf"\b{re.escape(word)}" for word in words))
-        counted.append(
-            (
-                name,
-                _count(
-                    [
-                        question
-                        for question in questions
-                        if pattern.search(COMMAND.sub(" ", question.prompt.casefold()))
-                    ],
-                    kind,
-                ),
-            )
-        )
-    ranked = sorted((pair for pair in counted if pair[1]), key=lambda pair: (-pair[1], pair[0]))[: panel.top]
-    ranked = ranked or counted[:1]
-    labels, empty = tuple(name for name, _ in ranked), ("",) * len(ranked)
-    values, published = tuple((count,) for _, count in ranked), (None,) * len(ranked)
-    return BarPanel(_title(panel), labels, empty, ("",), values, published, panel.unit, panel.wide)
+        inside = [each for each in questions if pattern.search(COMMAND.sub(" ", each.prompt.casefold()))]
+        rows.append(("", name, (_count(inside, kind),), None))
+    ranked = sorted((row for row in rows if row[2][0]), key=lambda row: (-row[2][0], row[1]))
+    return _bars(panel, ranked[: panel.top] or rows[:1])
 
 
 FILLED: dict[str, Callable[[DataPanel, Questions, Kind[Any]], Panel]] = {
@@ -291,11 +268,9 @@ FILLED: dict[str, Callable[[DataPanel, Questions, Kind[Any]], Panel]] = {
 
 ROW, HEAD = 0.12, 0.24
 LONGEST = 14
-"""The most bars in one column; a wide panel with more bars gets several columns."""
+"""The most bars in one column; a wide panel with more bars gets up to three columns."""
 NAMES = 1.35
 """The most inches of row names."""
-LARGEST = 10.0
-"""The size of a word that occurs in every prompt, in points."""
 PAPER = st.PALETTE[1]
 
 
@@ -326,21 +301,12 @@ def _lines(panels: Sequence[Panel], width: str) -> list[list[Panel]]:
     return lines
 
 
-def _columns(panel: BarPanel, width: str) -> list[list[int]]:
-    """Return the indices of the rows, column by column; a group is never split."""
+def _columns(panel: BarPanel, width: str) -> list[range]:
+    """Return the indices of the rows, column by column."""
     count = len(panel.rows)
-    across = 1 if not panel.wide or count <= LONGEST or width == "single" else min(3, -(-count // LONGEST))
-    most = -(-(count + len(set(panel.groups))) // across)
-    columns: list[list[int]] = [[]]
-    for group in dict.fromkeys(panel.groups):
-        inside = [n for n in range(count) if panel.groups[n] == group]
-        if not group:
-            columns = [inside[start : start + most] for start in range(0, count, most)]
-        elif columns[-1] and len(columns) < across and len(columns[-1]) + len(inside) > most:
-            columns.append(inside)
-        else:
-            columns[-1] += inside
-    return columns
+    across = 1 if not panel.wide or width == "single" else min(3, -(-count // LONGEST))
+    most = -(-count // across)
+    return [range(start, min(start + most, count)) for start in range(0, count, most)]
 
 
 def _slots(panel: BarPanel, places: Sequence[int]) -> float:
@@ -360,9 +326,7 @@ def _height(panel: Panel, room: float, width: str) -> float:
         return HEAD + 0.3 + title + max(0.14, lines_of(whole(panel.rows, NAMES)) * st.LINE + 0.03) * len(panel.rows)
     if isinstance(panel, HistogramPanel):
         return HEAD + 1.0 + title
-    down, _, inner = _cloud_grid(panel, room)
-    tall = max(sum(size for size, _ in _flow(words, inner)) for _, words in panel.groups)
-    return HEAD + title + down * (tall + 0.22)
+    return HEAD + title + sum((lines_of([words]) + 1.3) * st.LINE for _, words in _listed(panel, room))
 
 
 def _draw_bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
@@ -441,8 +405,7 @@ def _draw_map(figure: FigureBase, panel: MapPanel, room: float, width: str) -> N
     image = axes.imshow(panel.counts, cmap=st.SEQUENTIAL, aspect="auto", vmin=0)
     for y, row in enumerate(panel.counts):
         for x, count in enumerate(row):
-            red, green, blue = image.to_rgba(count)[:3]
-            ink = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+            ink = st.readable(*image.to_rgba(count)[:3])
             axes.text(x, y, str(count), ha="center", va="center", fontsize=st.SMALL, color=ink)
     axes.set_yticks(range(len(panel.rows)), whole(panel.rows, NAMES), linespacing=st.SPACING)
     cell = (room - NAMES) / len(panel.columns) - 0.05
@@ -453,52 +416,19 @@ def _draw_map(figure: FigureBase, panel: MapPanel, room: float, width: str) -> N
         side.set_visible(False)
 
 
-def _cloud_grid(panel: WordsPanel, room: float) -> tuple[int, int, float]:
-    """Return the numbers of rows and columns of groups, and the width of each in inches."""
-    across = 1 if len(panel.groups) == 1 else min(len(panel.groups), max(2, int(room / 1.3)))
-    return -(-len(panel.groups) // across), across, room / across - 0.12
-
-
-def _size(count: int, most: int) -> float:
-    return float(st.SMALL + (LARGEST - st.SMALL) * (count / most) ** 1.5)
-
-
-Line = tuple[float, list[tuple[str, float, float]]]
-"""The height of a line, and its words, each with its size and its offset from the left."""
-
-
-def _flow(words: Sequence[tuple[str, int]], room: float) -> list[Line]:
-    """Return words in lines that fit, the most frequent first, in larger type if more prompts contain them."""
-    lines: list[list[tuple[str, float, float]]] = [[]]
-    at = 0.0
-    for word, count in words:
-        size = _size(count, words[0][1])
-        take = wide(word, size) + 0.07
-        if lines[-1] and at + take > room:
-            lines.append([])
-            at = 0.0
-        lines[-1].append((word, size, at))
-        at += take
-    return [(max((size for _, size, _ in line), default=st.SMALL) * 1.25 / 72, line) for line in lines]
+def _listed(panel: WordsPanel, room: float) -> list[tuple[str, str]]:
+    """Return each group's name, and its words with the number of prompts that contain them, in lines that fit."""
+    listed = ((name, ", ".join(f"{word}\xa0{count}" for word, count in words)) for name, words in panel.groups)
+    return [(name, wrapped(words, room - 0.2)) for name, words in listed]
 
 
 def _draw_words(figure: FigureBase, panel: WordsPanel, room: float, width: str) -> None:
-    down, across, inner = _cloud_grid(panel, room)
-    high = inches_high(figure)
-    each = (high - HEAD + 0.02) / down
-    for n, (name, words) in enumerate(panel.groups):
-        left, top = 0.08 + (n % across) * (room / across), HEAD - 0.04 + (n // across) * each
-        if name:
-            figure.text(left / room, 1 - top / high, name, fontsize=st.SMALL, fontweight="bold", ha="left", va="top")
-            top += 0.13
-        place = 0
-        for tall, line in _flow(words, inner):
-            for word, size, x in line:
-                colour = st.PALETTE[(0, 1, 2, 3)[place % 4]]
-                place += 1
-                figure.text((left + x) / room, 1 - (top + tall * 0.85) / high, word, fontsize=size, color=colour,
-                            ha="left", va="baseline")  # fmt: skip
-            top += tall
+    high, top = inches_high(figure), HEAD - 0.04
+    for name, words in _listed(panel, room):
+        figure.text(0.08 / room, 1 - top / high, name, fontsize=st.SMALL, fontweight="bold", ha="left", va="top")
+        top += st.LINE
+        figure.text(0.08 / room, 1 - top / high, words, fontsize=st.SMALL, linespacing=st.SPACING, ha="left", va="top")
+        top += (lines_of([words]) + 0.3) * st.LINE
 
 
 PAINTED: dict[type, Callable[[Any, Any, float, str], None]] = {

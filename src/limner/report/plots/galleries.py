@@ -80,7 +80,7 @@ def gallery(frame: Gallery, width: str) -> Sketch:
     pictures = [[small_picture(tile.image, room) for tile in line] for line in frame.tiles]
     lines = max(len(tile.words) for line in frame.tiles for tile in line)
     title = wrapped(frame.title, st.WIDTHS[width] - 0.2, st.NORMAL)
-    places: list[_Place] = []
+    places: list[tuple[int, int, float, float, float]] = []
     top = 0.12 * (title.count("\n") + 1) + 0.06
     for start in range(0, len(titles), across):
         part = range(start, min(start + across, len(titles)))
@@ -88,40 +88,22 @@ def gallery(frame: Gallery, width: str) -> Sketch:
         for row, line in enumerate(pictures):
             shapes = [image.height / image.width for n in part if (image := line[n]) is not None]
             tall = min(TALLEST, max(shapes, default=0.6)) * room
-            places += [_Place(row, n, left + (n - start) * (room + GAP), top, tall, n == start) for n in part]
+            places += [(row, n, left + (n - start) * (room + GAP), top, tall) for n in part]
             top += tall + lines * CAPTION_LINE + 0.1
 
     def paint(figure: FigureBase) -> None:
         wide_, high = st.WIDTHS[width], inches_high(figure)
         figure.text(0.06 / wide_, 1 - 0.02 / high, title, fontsize=st.NORMAL, ha="left", va="top")
-        for place in places:
-            image, tile = pictures[place.row][place.column], frame.tiles[place.row][place.column]
-            tall = place.tall if image is None else min(place.tall, room * image.height / image.width)
-            box = (place.left / wide_, 1 - (place.top + tall) / high, room / wide_, tall / high)
-            panel = figure.add_axes(box)
-            show_tile(
-                panel,
-                image,
-                titles[place.column] if place.row == 0 else "",
-                [fit(w, room, st.SMALL) for w in tile.words],
-            )
-            if place.first and frame.rows[place.row]:
-                x, y = 0.1 / wide_, 1 - (place.top + place.tall / 2) / high
-                figure.text(x, y, frame.rows[place.row], rotation=90, ha="center", va="center", fontsize=st.SMALL)
+        for row, column, x, y, tall in places:
+            image, words = pictures[row][column], [fit(word, room, st.SMALL) for word in frame.tiles[row][column].words]
+            used = tall if image is None else min(tall, room * image.height / image.width)
+            panel = figure.add_axes((x / wide_, 1 - (y + used) / high, room / wide_, used / high))
+            show_tile(panel, image, "" if row else titles[column], words)
+            if column % across == 0 and frame.rows[row]:
+                place = 0.1 / wide_, 1 - (y + tall / 2) / high
+                figure.text(*place, frame.rows[row], rotation=90, ha="center", va="center", fontsize=st.SMALL)
 
     return Sketch(top, paint, frame.caption, scales="")
-
-
-@dataclass(frozen=True)
-class _Place:
-    """The position of a tile, in inches from the left and from the top."""
-
-    row: int
-    column: int
-    left: float
-    top: float
-    tall: float
-    first: bool
 
 
 def small_picture(data: bytes | None, room: float) -> Any:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ... import exams
 from ...core.errors import UsageError
 from ...core.plot_data import Grid, Quantity, least_to_most, score_with_scale
 from ...scoring import Comparable, comparable
-from ...scoring.compare import AgreementNumber
+from ...scoring.compare import Agreement
 from ...scoring.compare import judges as compare_judges
 from ...scoring.groups import checked_on
 from ..paper.holdings import published_score
 from . import style as st
-from .rows import NAMES, NamedRows, named_rows
+from .rows import NAMES, NamedRows, mark_columns, named_rows
 from .source import OVERALL, PlotChoice, main_score, quantities, with_controls
 from .style import Sketch, broken, fit, lines_of, whole, wide, wrapped
 
@@ -154,8 +153,8 @@ def _cells(
 def _write(panel: Any, x: float, y: float, cell: Quantity, words: str, linespacing: float | None = None) -> None:
     """Write a text into a cell, black on light cells and white on dark ones."""
     red, green, blue = (1, 1, 1) if cell.value is None else panel.collections[0].to_rgba(cell.value)[:3]
-    colour = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
-    panel.text(x, y, words, ha="center", va="center", fontsize=st.SMALL, linespacing=linespacing, color=colour)
+    ink = st.readable(red, green, blue)
+    panel.text(x, y, words, ha="center", va="center", fontsize=st.SMALL, linespacing=linespacing, color=ink)
 
 
 def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
@@ -168,34 +167,32 @@ def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
     if agreement.reason:
         raise UsageError(f"{exam}: {agreement.reason}; `limner mark {exam} --judge NAME` adds a judge")
     names = tuple(rater.name for rater in agreement.raters)
-    kappa: dict[tuple[str, str], Quantity] = {}
-    order: dict[tuple[str, str], Quantity] = {}
-    for pair in combinations(names, 2):
-        kappa[pair[::-1]] = _quantity(agreement.number(*pair, "kappa", "all"))
-        order[pair[::-1]] = _quantity(agreement.number(*pair, "spearman", agreement.score.name, unit="painter"))
+    kappa = _matrix(agreement, names, "single marks: Cohen's kappa", "kappa", "all")
+    score = agreement.score.name
+    order = _matrix(agreement, names, "order of painters: Spearman's coefficient", "spearman", score, unit="painter")
     drawings = least_to_most(len(rater.parts) for rater in agreement.raters)
     caption = (
         f"{agreement.exam} · {len(names)} judges · reading {agreement.reading} · {drawings} drawings marked by each"
-        f" · order of painters by {agreement.score.name}"
-        f" · coverage: painters in common, n = {least_to_most(cell.n for cell in order.values())}"
+        f" · order of painters by {score}"
+        f" · coverage: painters in common, n = {least_to_most(cell.n for cell in _lower(order))}"
     )
-    if any(cell.value is None for cell in (*kappa.values(), *order.values())):
+    if any(cell.value is None for cell in (*_lower(kappa), *_lower(order))):
         caption += " · –: too few for a coefficient"
-    return (
-        _matrix(names, kappa, "single marks: Cohen's kappa", caption),
-        _matrix(names, order, "order of painters: Spearman's coefficient", caption),
-    )
+    return replace(kappa, caption=caption), replace(order, caption=caption)
 
 
-def _quantity(number: AgreementNumber | None) -> Quantity:
-    return Quantity() if number is None else Quantity(number.value, number.low, number.high, number.n)
+def _matrix(agreement: Agreement, names: tuple[str, ...], label: str, *wanted: str, **more: str) -> Grid:
+    """Return the pairs of judges as the lower triangle of a matrix, in which each occurs once."""
+    numbers = [[agreement.number(row, column, *wanted, **more) for column in names[:-1]] for row in names[1:]]
+    cells = [
+        [Quantity() if each is None else Quantity(each.value, each.low, each.high, each.n) for each in row]
+        for row in numbers
+    ]
+    return Grid(names[1:], names[:-1], tuple(map(tuple, cells)), label, 1.0, "")
 
 
-def _matrix(names: tuple[str, ...], values: dict[tuple[str, str], Quantity], label: str, caption: str) -> Grid:
-    """Return the lower triangle, in which each pair occurs once."""
-    rows, columns = names[1:], names[:-1]
-    cells = tuple(tuple(values.get((row, column), Quantity()) for column in columns) for row in rows)
-    return Grid(rows, columns, cells, label, 1.0, caption)
+def _lower(grid: Grid) -> list[Quantity]:
+    return [cell for n, row in enumerate(grid.cells) for cell in row[: n + 1]]
 
 
 def matrices(grids: tuple[Grid, Grid], width: str) -> Sketch:
@@ -295,26 +292,10 @@ def raters(grid: Grid, width: str) -> Sketch:
     rows = named_rows(grid.rows, NAMES[width], row)
     down = -(-(len(columns) + any(value is not None for value in grid.published)) // (2 if width == "single" else 4))
     height = 0.45 + 0.14 * down * lines_of(columns) + rows.height
-    shift = STEP / row
 
     def paint(figure: FigureBase) -> None:
         panel = figure.subplots()
-        for place, column in enumerate(columns):
-            colour, marker = st.PALETTE[place % len(st.PALETTE)], st.MARKERS[place % len(st.MARKERS)]
-            off = (place - (len(columns) - 1) / 2) * shift
-            for n, cells in enumerate(grid.cells):
-                if (ends := cells[place].ends) is not None:
-                    exact = cells[place].value is not None
-                    tone, thick = (colour, 0.9) if exact else (st.PALE, 1.6)
-                    panel.plot(ends, [rows.at[n] + off] * 2, color=tone, lw=thick, alpha=0.7, zorder=2,
-                               solid_capstyle="butt")  # fmt: skip
-            points = [
-                (value, rows.at[n] + off)
-                for n, cells in enumerate(grid.cells)
-                if (value := cells[place].value) is not None
-            ]
-            xs, ys = [value for value, _ in points], [y for _, y in points]
-            panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, zorder=3)
+        mark_columns(panel, grid, columns, rows, STEP / row)
         published = [(value, rows.at[n]) for n, value in enumerate(grid.published) if value is not None]
         if published:
             label = broken(f"paper: {grid.printed}" if grid.printed else "paper", 1.5)

@@ -13,8 +13,9 @@ import numpy as np
 from ... import exams
 from ...core.plot_data import Bands, Grid
 from ...exams.paper import rows
-from ...scoring.alignment import AlignedPoint, Alignment, alignments
+from ...scoring.alignment import Alignment, alignments
 from ...scoring.groups import stored_exam
+from ...scoring.stats import Correlation
 from ...store.store import using_store
 from . import style as st
 from .source import PlotChoice
@@ -189,15 +190,10 @@ SIGNS = {"spearman": "ρ", "pearson": "r"}
 
 @dataclass(frozen=True)
 class AlignmentPanel:
-    """The panel of one evaluator: its points, its correlation with people, and the published correlation."""
+    """The panel of one evaluator: its points, its correlation with people, and the published one with its name."""
 
-    title: str
-    points: tuple[AlignedPoint, ...]
-    label: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
+    aligned: Alignment
+    correlation: Correlation
     published: tuple[str, float] | None
 
 
@@ -234,7 +230,7 @@ def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
         f"each point a painter{by}",
         f"reading {choice.reading}",
     ]
-    if any(panel.low is not None for panel in made):
+    if any(panel.correlation.low is not None for panel in made):
         parts.append("[low, high]: 95% interval over painters")
     if printed:
         parts.append(f"paper: {printed[0]['source']}")
@@ -246,24 +242,14 @@ def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
 def _panel(aligned: Alignment, measure: str, printed: Sequence[dict[str, str]]) -> AlignmentPanel:
     sort = aligned.judge if aligned.judge.startswith("metric/") else OWN
     fitting = [row for row in printed if fnmatchcase(sort, row["evaluator"])]
-    correlation = aligned.measure(measure)
     paper = (fitting[0]["name"], float(fitting[0]["value"])) if fitting else None
-    return AlignmentPanel(
-        aligned.evaluator,
-        aligned.points,
-        aligned.scale,
-        correlation.value,
-        correlation.low,
-        correlation.high,
-        correlation.n,
-        paper,
-    )
+    return AlignmentPanel(aligned, aligned.measure(measure), paper)
 
 
 def alignment(frame: AlignmentPanels, width: str) -> Sketch:
     """Sketch points in a plane for every evaluator, with a common legend of painters."""
     down, across = rectangle(len(frame.panels), {"single": 2, "double": 4}[width])
-    names = sorted({point.painter for panel in frame.panels for point in panel.points})
+    names = sorted({point.painter for panel in frame.panels for point in panel.aligned.points})
     legend = whole(names, 1.35)
     room = st.WIDTHS[width] / across - 0.3
     titles = [_title(panel, frame.measure, room) for panel in frame.panels]
@@ -275,13 +261,13 @@ def alignment(frame: AlignmentPanels, width: str) -> Sketch:
         drawn: dict[str, Any] = {}
         for place, panel in panels(figure, titles, down, across, share=False):
             for at, name in enumerate(names):
-                mine = [point for point in frame.panels[place].points if point.painter == name]
+                mine = [point for point in frame.panels[place].aligned.points if point.painter == name]
                 if mine:
                     style = {"color": st.PALETTE[at % len(st.PALETTE)], "marker": st.MARKERS[at % len(st.MARKERS)]}
                     dots = panel.scatter([p.people for p in mine], [p.evaluator for p in mine], s=14, linewidths=0.3,
                                          edgecolors="white", zorder=3, **style)  # fmt: skip
                     drawn.setdefault(name, dots)
-            panel.set_ylabel(frame.panels[place].label, color=st.INK)
+            panel.set_ylabel(frame.panels[place].aligned.scale, color=st.INK)
             panel.grid(color=st.GREY, alpha=0.2, lw=0.4)
             panel.margins(0.12)
             # Limit the number of ticks: numbers that become longer after the layout would overlap the label.
@@ -293,9 +279,9 @@ def alignment(frame: AlignmentPanels, width: str) -> Sketch:
 
 
 def _title(panel: AlignmentPanel, measure: str, room: float) -> str:
-    sign = SIGNS[measure]
-    ends = "" if panel.low is None else f" [{_signed(panel.low, 2)}, {_signed(panel.high, 2)}]"
-    lines = [panel.title, f"{sign} = {_signed(panel.value)}{ends}", f"n = {panel.n}"]
+    number = panel.correlation
+    ends = "" if number.low is None else f" [{_signed(number.low, 2)}, {_signed(number.high, 2)}]"
+    lines = [panel.aligned.evaluator, f"{SIGNS[measure]} = {_signed(number.value)}{ends}", f"n = {number.n}"]
     if panel.published is not None:
         name, value = panel.published
         lines.append(f"paper: {_signed(value)} ({name})")

@@ -1,14 +1,13 @@
-"""Plots of painters as points in a plane, with their names, or with numbers and a key if there is no room.
+"""Plots of painters as numbered points in a plane, with a key of their names.
 
-Names are placed so that they hide neither another name nor a point.
+Numbers are placed so that they hide neither another number nor a point.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
-from math import cos, pi, sin
+from math import cos, dist, pi, sin
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UsageError
@@ -25,13 +24,11 @@ from ...core.plot_data import (
 from ...scoring.standings import costs
 from . import style as st
 from .source import StoreSource, quantities
-from .style import Sketch, inches_high, lines_of, look, whole, wide
+from .style import Sketch, inches_high, lines_of, whole, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-NAMED = 12
-"""The most painters with names; if there are more, they are numbered."""
 KEY_ROW = 0.125
 KEY_WIDE = 2.1
 """The width of a key to the right of a plane, in inches."""
@@ -43,16 +40,13 @@ AROUND = [n * pi / 8 for n in (0, 8, 4, 12, 2, 6, 10, 14, 1, 7, 9, 15, 3, 5, 11,
 """Directions in order of preference: right, left, above, below, then those between."""
 FAR = (5.0, 8.0, 12.0, 17.0, 23.0, 30.0, 40.0, 52.0, 66.0)
 LEADER = 8.0
-"""The distance in points beyond which a name gets a thin line to its point."""
-LOWER = st.SMALL * st.SPACING / 2
-"""The points that each additional line adds to a name, above and below its middle."""
+"""The distance in points beyond which a number gets a thin line to its point."""
 POINT = 3.2
 CLOSE = 4
 """The factor within which prices are close together and would get few ticks."""
 STEPS = ((1, 2, 5), (1, 3), (1,))
-"""Choices of ticks in each power of ten of a logarithmic axis; the first that fits is used."""
-BESIDE = 0.6
-"""The width of a plane's vertical axis, in inches."""
+"""Choices of ticks in each power of ten of a logarithmic axis; the first with at most `TICKS` of them is used."""
+TICKS = 5
 
 
 def cost(source: StoreSource) -> Points:
@@ -76,45 +70,28 @@ def cost(source: StoreSource) -> Points:
 
 def points(frame: Points, width: str) -> Sketch:
     """Sketch painters as points, with a front through those that no other painter beats in both respects."""
-    written = [point.name for point in frame.points]
-    where = [(p.x.value or 0.0, p.y.value or 0.0) for p in frame.points]
-    plane = 2.3 if width == "single" else 3.4
-    beside = whole(written, 1.9)
-    keyed = (
-        len(written) > NAMED or width == "single" or not _fit_beside(frame, where, beside, (st.WIDTHS[width], plane))
-    )
-    across = 2 if width == "single" else 1
-    list_wide = st.WIDTHS[width] if width == "single" else KEY_WIDE
-    names = whole(written, list_wide / across - NUMBER - 0.06)
+    single = width == "single"
+    plane, across, inches = (2.3, 2, st.WIDTHS[width]) if single else (3.4, 1, KEY_WIDE)
+    names = whole([point.name for point in frame.points], inches / across - NUMBER - 0.06)
     rows = _rows(names, across)
     key = sum(rows) + 0.1
-    height = plane if not keyed else plane + key if width == "single" else max(plane, key)
 
     def paint(figure: FigureBase) -> Callable[[], None]:
-        if not keyed:
-            panel = figure.subplots()
-            _plane(figure, panel, frame)
-            return lambda: _name(panel, where, beside)
         # Subfigures keep their size, however much room an axis and a legend need.
-        parts: Any
-        if width == "single":
-            parts = figure.subfigures(2, 1, height_ratios=[plane, key])
-        else:
-            parts = figure.subfigures(1, 2, width_ratios=[st.WIDTHS[width] - list_wide, list_wide])
-        part, list_ = parts
-        panel = part.subplots()
-        _plane(part, panel, frame)
-        numbers = [str(n) for n in range(1, len(names) + 1)]
+        parts: Any = figure.subfigures(2, 1, height_ratios=[plane, key]) if single else figure.subfigures(
+            1, 2, width_ratios=[st.WIDTHS[width] - inches, inches])  # fmt: skip
+        panel = parts[0].subplots()
+        _plane(parts[0], panel, frame)
 
         def finish() -> None:
-            _name(panel, where, numbers)
-            _key(list_, names, across, rows, list_wide)
+            _number(panel, [(point.x.value or 0.0, point.y.value or 0.0) for point in frame.points])
+            _key(parts[1], names, across, rows, inches)
 
         return finish
 
     apart = ", with 0 apart" if any(point.x.value == 0 for point in frame.points) else ""
     scales = f"dollars on a log scale{apart}; scores linear" if frame.money else "axes linear"
-    return Sketch(height, paint, frame.caption, scales=scales)
+    return Sketch(plane + key if single else max(plane, key), paint, frame.caption, scales=scales)
 
 
 def _rows(names: Sequence[str], across: int) -> list[float]:
@@ -133,22 +110,6 @@ def _key(part: Any, names: Sequence[str], across: int, rows: Sequence[float], in
         style = {"va": "top", "fontsize": st.SMALL, "linespacing": st.SPACING}
         part.text((x - 0.05) / inches, y / high, str(n + 1), ha="right", color=st.GREY, **style)
         part.text(x / inches, y / high, name, ha="left", **style)
-
-
-def _fit_beside(
-    frame: Points, where: Sequence[tuple[float, float]], names: Sequence[str], size: tuple[float, float]
-) -> bool:
-    """Return whether all names fit next to their points in a plane of this size, without overlaps."""
-    with look():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=size, layout="constrained")
-        panel = figure.subplots()
-        _plane(figure, panel, frame)
-        figure.draw_without_rendering()
-        places = _chosen(panel, where, names)
-    boxes = [_box(place.middle, place.width, place.lines) for place in places]
-    return all(_overlap(box, other) == 0 for n, box in enumerate(boxes) for other in boxes[:n])
 
 
 def _plane(figure: FigureBase, panel: Any, frame: Points) -> None:
@@ -195,95 +156,53 @@ def _set_dollars(panel: Any, prices: list[float]) -> None:
     near = max(paid) < CLOSE * min(paid)
     least, most = (min(paid) / 2.2, max(paid) * 2.6) if near else (min(paid) * 0.75, max(paid) * 1.7)
     panel.set_xscale("symlog", linthresh=least, linscale=0.4)
-    room = panel.figure.bbox.width / panel.get_figure(root=True).dpi - BESIDE
-    every = [_dollar_ticks(least, most, steps) for steps in STEPS]
-    ticks = next((each for each in every if _told_wide(each) < room), every[-1])
+    choices = [
+        [tick for power in range(-6, 4) for step in steps if least <= (tick := step * 10.0**power) <= most]
+        for steps in STEPS
+    ]
+    ticks = next((ticks for ticks in choices if len(ticks) <= TICKS), choices[-1])
     free = 0.0 in prices
     panel.set_xticks([0.0, *ticks] if free else ticks, [*(["0"] if free else []), *(f"{tick:g}" for tick in ticks)])
     panel.minorticks_off()
     panel.set_xlim(-least * 0.25 if free else least, most)
 
 
-def _dollar_ticks(least: float, most: float, steps: Sequence[int]) -> list[float]:
-    return [tick for power in range(-6, 4) for step in steps if least <= (tick := step * 10.0**power) <= most]
-
-
-def _told_wide(ticks: Sequence[float]) -> float:
-    """Return the width of the ticks' numbers side by side, in inches, if they are evenly spaced."""
-    return 1.8 * sum(wide(f"{tick:g}", st.SMALL) for tick in ticks)
-
-
-def choose(
-    points: Sequence[tuple[float, float]], widths: Sequence[float], inside: Box, lines: Sequence[int] | None = None
-) -> list[tuple[float, float]]:
-    """Return the middle of each point's name: near it, inside the frame, and without overlaps if possible.
+def choose(points: Sequence[tuple[float, float]], widths: Sequence[float], inside: Box) -> list[tuple[float, float]]:
+    """Return the middle of each point's number: near it, inside the frame, and without overlaps if possible.
 
     Args:
         points: Their positions, in points (1/72 inch).
-        widths: The width of each name.
+        widths: The width of each number.
         inside: The frame.
-        lines: The number of lines of each name; one by default.
 
     >>> choose([(50, 50)], [20], (0, 0, 100, 100))
     [(65.0, 50.0)]
     """
     filled = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
     middles: list[tuple[float, float]] = [(0.0, 0.0)] * len(points)
-    high = [1 if lines is None else lines[n] for n in range(len(points))]
     # Points with the closest neighbours have the fewest options, so they come first.
-    order = sorted(range(len(points)), key=lambda n: _nearest(points, n))
+    order = sorted(range(len(points)), key=lambda n: sorted(dist(points[n], other) for other in points)[:2])
+
+    def faults(middle: tuple[float, float], width: float) -> float:
+        box = _box(middle, width)
+        past = (inside[0] - box[0], inside[1] - box[1], box[2] - inside[2], box[3] - inside[3])
+        return round(sum(_overlap(box, other) for other in filled) + 20 * sum(max(0.0, each) for each in past), 9)
+
     for n in order:
-        best: tuple[float, float, float] | None = None
-        for middle in _places(points[n], widths[n], high[n]):
-            box = _box(middle, widths[n], high[n])
-            bad = sum(_overlap(box, other) for other in filled) + 20 * _outside(box, inside)
-            if best is None or bad < best[0] - 1e-9:
-                best = (bad, *middle)
-            if bad == 0:
-                break
-        assert best is not None
-        middles[n] = best[1:]
-        filled.append(_box(middles[n], widths[n], high[n]))
+        middles[n] = min(_places(points[n], widths[n]), key=lambda middle: faults(middle, widths[n]))
+        filled.append(_box(middles[n], widths[n]))
     return middles
 
 
-@dataclass(frozen=True)
-class NamePlace:
-    """The place of a name: its point and its middle, in points, and its size."""
-
-    point: tuple[float, float]
-    middle: tuple[float, float]
-    width: float
-    lines: int
-
-
-def _chosen(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[str]) -> list[NamePlace]:
-    """Return a place for each name in a panel whose size is final."""
-    scale = 72 / panel.figure.dpi
-    where = [(float(x) * scale, float(y) * scale) for x, y in panel.transData.transform(list(points))]
-    edge = panel.get_window_extent()
-    inside = (edge.x0 * scale + 1, edge.y0 * scale + 1, edge.x1 * scale - 1, edge.y1 * scale - 1)
-    widths = [max(wide(line, st.SMALL) for line in name.split("\n")) * 72 for name in names]
-    lines = [lines_of([name]) for name in names]
-    middles = choose(where, widths, inside, lines)
-    return [NamePlace(*each) for each in zip(where, middles, widths, lines, strict=True)]
-
-
-def _nearest(points: Sequence[tuple[float, float]], n: int) -> float:
-    x, y = points[n]
-    return min(((x - a) ** 2 + (y - b) ** 2 for m, (a, b) in enumerate(points) if m != n), default=0.0)
-
-
-def _places(point: tuple[float, float], width: float, lines: int = 1) -> list[tuple[float, float]]:
+def _places(point: tuple[float, float], width: float) -> list[tuple[float, float]]:
     x, y = point
-    high = st.SMALL / 2 - 1 + (lines - 1) * LOWER
+    high = st.SMALL / 2 - 1
     return [(x + cos(angle) * (far + width / 2), y + sin(angle) * (far + high)) for far in FAR for angle in AROUND]
 
 
-def _box(middle: tuple[float, float], width: float, lines: int = 1) -> Box:
+def _box(middle: tuple[float, float], width: float) -> Box:
     x, y = middle
-    high = st.SMALL * 0.58 + (lines - 1) * LOWER
-    return x - width / 2 - 1.5, y - high, x + width / 2 + 1.5, y + high
+    return x - width / 2 - 1.5, y - st.SMALL * 0.58, x + width / 2 + 1.5, y + st.SMALL * 0.58
 
 
 def _overlap(box: Box, other: Box) -> float:
@@ -292,22 +211,20 @@ def _overlap(box: Box, other: Box) -> float:
     return across * down if across > 0 and down > 0 else 0.0
 
 
-def _outside(box: Box, inside: Box) -> float:
-    return sum(
-        max(0.0, each) for each in (inside[0] - box[0], inside[1] - box[1], box[2] - inside[2], box[3] - inside[3])
-    )
-
-
-def _name(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[str]) -> None:
-    """Write the names into a panel whose size is final; a distant name gets a thin line to its point."""
-    # The background of names covers lines but not points.
+def _number(panel: Any, points: Sequence[tuple[float, float]]) -> None:
+    """Write numbers into a panel whose size is final; a distant one gets a thin line to its point."""
+    scale = 72 / panel.figure.dpi
+    where = [(float(x) * scale, float(y) * scale) for x, y in panel.transData.transform(list(points))]
+    edge = panel.get_window_extent()
+    inside = (edge.x0 * scale + 1, edge.y0 * scale + 1, edge.x1 * scale - 1, edge.y1 * scale - 1)
+    widths = [wide(str(n), st.SMALL) * 72 for n in range(1, len(points) + 1)]
+    # The background of numbers covers lines but not points.
     paper = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none"}
-    for name, data, place in zip(names, points, _chosen(panel, points, names), strict=True):
-        (x, y), (a, b) = place.point, place.middle
-        gap = max(abs(x - a) - place.width / 2, abs(y - b) - st.SMALL / 2 - (place.lines - 1) * LOWER)
+    for n, ((x, y), (a, b)) in enumerate(zip(where, choose(where, widths, inside), strict=True)):
+        gap = max(abs(x - a) - widths[n] / 2, abs(y - b) - st.SMALL / 2)
         line = {"arrowstyle": "-", "lw": 0.4, "color": st.GREY, "shrinkA": 0, "shrinkB": 2.5} if gap > LEADER else None
-        panel.annotate(name, data, (a - x, b - y), textcoords="offset points", ha="center", va="center", zorder=2.5,
-                       fontsize=st.SMALL, arrowprops=line, bbox=paper, linespacing=st.SPACING)  # fmt: skip
+        panel.annotate(str(n + 1), points[n], (a - x, b - y), textcoords="offset points", ha="center", va="center",
+                       zorder=2.5, fontsize=st.SMALL, arrowprops=line, bbox=paper)  # fmt: skip
 
 
 DRAWING = st.PALETTE[0]

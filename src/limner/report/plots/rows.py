@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
@@ -30,7 +31,7 @@ from ..tables.analyses import FAILED, ModeCounts
 from . import style as st
 from .multiples import panels, rectangle
 from .source import StoreSource
-from .style import Sketch, broken, compose, lines_of, look, save_figure, whole, wide, wrapped
+from .style import Sketch, broken, lines_of, save_sketch, whole, wide, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -127,12 +128,28 @@ def dots(grid: Grid, width: str) -> Sketch:
 
 def _dot(panel: Any, row: float, cell: Quantity, colour: str) -> None:
     """Draw a number with its interval, or only a line for its possible range."""
-    if cell.ends is not None:
-        exact = cell.value is not None
-        panel.plot(cell.ends, [row, row], color=colour if exact else st.PALE, lw=0.9 if exact else 2.2, zorder=2,
-                   solid_capstyle="butt")  # fmt: skip
+    _interval(panel, row, cell, colour)
     if cell.value is not None:
         panel.plot([cell.value], [row], "o", color=colour, ms=3.2, zorder=3, mec="white", mew=0.3)
+
+
+def _interval(panel: Any, row: float, cell: Quantity, colour: str) -> None:
+    if cell.ends is not None:
+        tone, thick = (colour, 0.9) if cell.value is not None else (st.PALE, 2.2)
+        panel.plot(cell.ends, [row, row], color=tone, lw=thick, zorder=2, solid_capstyle="butt")
+
+
+def mark_columns(panel: Any, grid: Grid, columns: Sequence[str], rows: NamedRows, step: float) -> None:
+    """Draw a marker with its interval for each column into every row, `step` apart, so that none is hidden."""
+    for place, column in enumerate(columns):
+        colour, marker = st.PALETTE[place % len(st.PALETTE)], st.MARKERS[place % len(st.MARKERS)]
+        shifted = [at + (place - (len(columns) - 1) / 2) * step for at in rows.at]
+        cells = [row[place] for row in grid.cells]
+        for at, cell in zip(shifted, cells, strict=True):
+            _interval(panel, at, cell, colour)
+        points = [(cell.value, at) for at, cell in zip(shifted, cells, strict=True) if cell.value is not None]
+        panel.plot([x for x, _ in points], [y for _, y in points], marker, color=colour, ms=3.4, mec="white", mew=0.3,
+                   label=column, zorder=3, clip_on=False)  # fmt: skip
 
 
 def failures(source: StoreSource) -> Grid:
@@ -168,13 +185,7 @@ def kinds(grid: Grid, width: str) -> Sketch:
     def paint(figure: FigureBase) -> None:
         panel = figure.subplots()
         most = max((cell.value or 0.0 for row in grid.cells for cell in row), default=0.0)
-        for place, column in enumerate(grid.columns):
-            values = [(value, n) for n, row in enumerate(grid.cells) if (value := row[place].value) is not None]
-            # Kinds with the same share are shifted slightly, so that none hides another.
-            shift = (place - (len(grid.columns) - 1) / 2) * 0.16
-            xs, ys = [value for value, _ in values], [rows.at[n] + shift for _, n in values]
-            marker, colour = st.MARKERS[place % len(st.MARKERS)], st.PALETTE[place % len(st.PALETTE)]
-            panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, clip_on=False)
+        mark_columns(panel, grid, grid.columns, rows, 0.16)
         rows.set(panel)
         end = (1.0 if most > 0.5 else most * 1.1) or 1.0
         panel.set_xlim(-0.02 * end, 1.03 * end)
@@ -433,9 +444,7 @@ def plot_funnel(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, Any]
     Raises:
         UsageError: matplotlib is missing, or the file's name does not end in a known format.
     """
-    with look():
-        sketch = funnel_sketch(name, recipe, rows)
-    save_figure(compose([sketch], "double"), path)
+    save_sketch(partial(funnel_sketch, name, recipe, rows), "double", path)
 
 
 def mode_grid(modes: FailureModes[Any], counts: Sequence[ModeCounts], caption: str) -> Grid:
@@ -461,6 +470,4 @@ def plot_modes(
     Raises:
         UsageError: matplotlib is missing, or the file's name does not end in a known format.
     """
-    with look():
-        sketch = kinds(mode_grid(modes, counts, caption), width)
-    save_figure(compose([sketch], width), path)
+    save_sketch(partial(kinds, mode_grid(modes, counts, caption), width), width, path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -116,11 +116,6 @@ class StoreSource(PlotSource):
             columns[plain_tag(name)] = [cell.scaled(1 / score.top) for cell in quantities(self.field, score)]
         return self.grid(columns, "share of the best value", 1.0)
 
-    @property
-    def wanted(self) -> str | None:
-        """The requested question."""
-        return self.choice.question
-
     def access(self) -> list[str | None]:
         """Return ``closed`` or ``open`` for each painter, if it is known."""
         loaded = settings.load()
@@ -128,20 +123,17 @@ class StoreSource(PlotSource):
 
     def pictures(self, questions: Sequence[str]) -> list[dict[str, bytes]]:
         """Return the stored images of these questions by id, for the reference and then for each painter."""
-        hashes_by_row: list[dict[str, str]] = [{}]
+        rows: list[dict[str, str]] = [{}]
         for entries in self.field.inside:
             asked = [entry for entry in entries if entry.question.id in questions]
-            hashes_by_row.append(
-                {entry.question.id: entry.drawing.image for entry in reversed(asked) if entry.drawing.image}
-            )
+            rows.append({entry.question.id: entry.drawing.image for entry in reversed(asked) if entry.drawing.image})
             references = {entry.question.id: entry.question.reference for entry in asked}
-            hashes_by_row[0] |= {id: ref.known_sha256 for id, ref in references.items() if ref and ref.known_sha256}
-        images: list[dict[str, bytes]] = [{} for _ in hashes_by_row]
+            rows[0] |= {id: ref.known_sha256 for id, ref in references.items() if ref and ref.known_sha256}
+        images: list[dict[str, bytes]] = [{} for _ in rows]
         with using_store(self.choice.store) as store:
-            for hashes, image_row in zip(hashes_by_row, images, strict=True):
-                for id, sha256 in hashes.items():
-                    with suppress(StoreError):  # A store may be moved without its images.
-                        image_row[id] = store.blobs.get(sha256)
+            for n, id, sha256 in ((n, *each) for n, row in enumerate(rows) for each in row.items()):
+                with suppress(StoreError):  # A store may be moved without its images.
+                    images[n][id] = store.blobs.get(sha256)
         return images
 
     def measured(self, evidence: str) -> list[tuple[float, ...]]:
@@ -211,7 +203,8 @@ def load_source(exam: str, choice: PlotChoice) -> StoreSource:
     rows = tuple(tuple(entry.row for entry in entries) for entries in field.inside)
     caption = _caption(name, field, choice.reading)
     painters, protocol = tuple(field.names), field.protocol
-    return StoreSource(name, score, painters, controls, caption, protocol, rows, kind.name, field, choice)
+    shared = (name, score, painters, controls, caption, protocol, rows, choice.question)
+    return StoreSource(*shared, kind=kind.name, field=field, choice=choice)
 
 
 def with_controls(field: Comparable) -> Comparable:
@@ -296,6 +289,12 @@ def _tags(source: StoreSource) -> list[Mapping[str, str]]:
     return [row.question.tags for rows in source.rows for row in rows]
 
 
+def _first_tag(source: StoreSource, names: Iterable[str]) -> str | None:
+    """Return the first of these tags that some question has."""
+    tag_names = {name for tags in _tags(source) for name in tags}
+    return next((name for name in names if name in tag_names), None)
+
+
 def overall(source: StoreSource) -> Grid:
     """Return the score over all questions."""
     cells = quantities(source.field, source.score)
@@ -328,8 +327,7 @@ def heatmap(source: StoreSource) -> Grid:
 
 def _category(source: StoreSource) -> str:
     # Not all questions may have the first tag: different parts of an exam may use different ones.
-    tag_names = {name for tags in _tags(source) for name in tags}
-    tag = source.choice.by or next((tag for tag in source.protocol.breakdowns if tag in tag_names), None)
+    tag = source.choice.by or _first_tag(source, source.protocol.breakdowns)
     if tag is None:
         raise UsageError(f"{source.exam} defines no categories; choose a tag with --by")
     return tag
@@ -352,8 +350,7 @@ def levels(source: StoreSource) -> Grid:
     Raises:
         UsageError: The exam has no levels.
     """
-    tag_names = {name for tags in _tags(source) for name in tags}
-    tag = next((name for name in source.protocol.orders if name in tag_names), None)
+    tag = _first_tag(source, source.protocol.orders)
     if tag is None:
         exam_names = [kind.name for kind in each() if kind.protocol.orders or LEVELS in kind.plots]
         raise UsageError(f"{source.exam} has no levels; exams that have some: {', '.join(sorted(exam_names))}")

@@ -22,8 +22,8 @@ PAGE = 9.6
 """The largest height of a plot, in inches: one page."""
 MARGIN = 0.12
 """The free inches to the left and right of full-width text, in total."""
-SMALL, NORMAL, TITLE = 6.5, 7.0, 7.5
-"""Font sizes in points, the first being the smallest."""
+SMALL, NORMAL = 6.5, 7.0
+"""Font sizes in points, the smallest and the usual one."""
 FONT = "DejaVu Sans"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 """The colours of Okabe and Ito, the palest last."""
@@ -34,51 +34,13 @@ DPI = 200
 FORMATS = ("svg", "pdf", "png")
 LOOK: dict[str, Any] = {
     "font.family": FONT,
-    "font.size": NORMAL,
-    "axes.titlesize": TITLE,
-    "axes.labelsize": NORMAL,
-    "xtick.labelsize": SMALL,
-    "ytick.labelsize": SMALL,
-    "legend.fontsize": SMALL,
-    "legend.frameon": False,
-    "legend.handletextpad": 0.4,
-    "legend.columnspacing": 1.2,
-    "figure.labelsize": SMALL,
-    "axes.linewidth": 0.6,
     "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "axes.titlepad": 3.0,
-    "axes.labelpad": 2.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.5,
-    "text.color": INK,
-    "text.parse_math": False,
-    # Unhinted letters, so that text takes the same room at every resolution.
-    "text.hinting": "no_hinting",
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.major.size": 2.0,
-    "ytick.major.size": 2.0,
-    "xtick.major.pad": 2.0,
-    "ytick.major.pad": 2.0,
-    "lines.linewidth": 1.0,
-    "lines.markersize": 3.5,
-    "image.interpolation": "nearest",
-    "hatch.linewidth": 0.4,
-    "figure.dpi": DPI,
-    "savefig.dpi": DPI,
-    "pdf.fonttype": 42,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "limner",
-    "figure.constrained_layout.h_pad": 0.03,
-    "figure.constrained_layout.w_pad": 0.03,
+    **dict.fromkeys(("font.size", "axes.labelsize"), NORMAL),
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize", "figure.labelsize"), SMALL),
+    **dict.fromkeys(("axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("figure.dpi", "savefig.dpi"), DPI),
 }
+"""What drawing also uses; the rest of the look is in ``limner.mplstyle``."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +69,7 @@ class Sketch:
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Make matplotlib draw as `LOOK` defines, regardless of the user's own settings.
+    """Make matplotlib draw in the look of all plots, regardless of the user's own settings.
 
     Raises:
         UsageError: matplotlib is missing.
@@ -116,7 +78,7 @@ def look() -> Iterator[None]:
         from matplotlib import style
     except ImportError as error:
         raise UsageError("plots need matplotlib; install it with: pip install 'limner[plots]'") from error
-    with style.context(LOOK, after_reset=True):
+    with style.context([Path(__file__).parent / "limner.mplstyle", LOOK], after_reset=True):
         yield
 
 
@@ -133,6 +95,11 @@ def _advance(letter: str) -> float:
     font: Any = get_font(findfont(FontProperties(family=FONT)))
     font.set_size(SMALL, 72)
     return float(font.load_char(ord(letter)).linearHoriAdvance) / 65536 / SMALL
+
+
+def readable(red: float, green: float, blue: float) -> str:
+    """Return black on light colours and white on dark ones."""
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
 
 
 def inches_high(figure: Any) -> float:
@@ -267,3 +234,10 @@ def compose(sketches: Sequence[Sketch], width: str) -> Any:
             if finish is not None:
                 finish()
     return figure
+
+
+def save_sketch(sketch: Callable[[], Sketch], width: str, path: Path) -> None:
+    """Draw a sketch into a file; see `save_figure`."""
+    with look():
+        made = sketch()
+    save_figure(compose([made], width), path)
