@@ -12,8 +12,7 @@ from starlette.testclient import TestClient
 from limner.build.base import BuildItem
 from limner.build.engine import Builder, Spending, change_build, new_build, with_models
 from limner.build.export import export
-from limner.build.flow import StepCount
-from limner.build.records import add_review, load_build, load_reviews, load_rows
+from limner.build.records import StepCount, add_review, load_build, load_reviews, load_rows
 from limner.build.review_files import review_items
 from limner.build.review_page import review_app
 from limner.build.reviews import Review, Reviewer, save_reviewer, state_id

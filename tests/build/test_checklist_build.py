@@ -11,8 +11,7 @@ import pytest
 from limner.build.base import BuildItem
 from limner.build.engine import Builder, Spending, change_build, new_build, with_models
 from limner.build.export import export
-from limner.build.flow import StepCount
-from limner.build.records import add_review, load_build, load_rows
+from limner.build.records import StepCount, add_review, load_build, load_rows
 from limner.build.review_files import review_items
 from limner.build.reviews import Review, state_id
 from limner.core import settings as core_settings

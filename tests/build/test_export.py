@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from limner import exams
-from limner.build import hub
+from limner.build import export as exporting
 from limner.build.engine import Builder, Spending, change_build, with_models
 from limner.build.export import ExportResult, export
 from limner.build.records import load_build
@@ -123,8 +123,8 @@ def test_exam_whose_pictures_are_all_withheld_loads(
 
 def test_numbers_beside_texts_become_texts_and_booleans_stay() -> None:
     rubrics = [{"count": 2, "there": True, "weight": 0.5}, {"count": "several", "there": False, "weight": 1}]
-    texts = {path for path, (_, kind) in hub._leaves(rubrics).items() if kind == "sc:Text"}
-    assert [hub._as_text(rubric, texts) for rubric in rubrics] == [
+    texts = {path for path, (_, kind) in exporting._leaves(rubrics).items() if kind == "sc:Text"}
+    assert [exporting._as_text(rubric, texts) for rubric in rubrics] == [
         {"count": "2", "there": True, "weight": 0.5}, {"count": "several", "there": False, "weight": 1}
     ]  # fmt: skip
 

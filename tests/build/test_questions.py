@@ -12,8 +12,7 @@ import pytest
 from limner.build.base import BuildItem
 from limner.build.engine import Builder, Spending, change_build, new_build, with_models
 from limner.build.export import export
-from limner.build.flow import StepCount
-from limner.build.records import load_build, load_rows
+from limner.build.records import StepCount, load_build, load_rows
 from limner.core import settings as core_settings
 from limner.exams.aibench.data import _id
 from limner.store import Store

@@ -28,9 +28,8 @@ from ..running.steps import RepeatedErrors, outcome
 from ..store import Store
 from . import records
 from .base import BuildItem, Dropped, GenericSettings, OpenModel, StepContext, StepOutcome, Waiting
-from .flow import Flow, Items, StepCount, count_like_paper, items_of_sort
 from .recipe import BuildRecipe, RecipeStep, open_recipe, parse_settings
-from .records import Build, BuildRow
+from .records import Build, BuildRow, Flow, Items, StepCount, count_like_paper, items_of_sort
 
 
 @dataclass(frozen=True)
@@ -346,13 +345,10 @@ class _Run:
         assert step.together is not None
         mine = {item.id: replace(item, body=step.seen(item.body)) for item in items_of_sort(items, step.takes)}
         left = await step.together(list(mine.values()), context)
-        whole = self.flow.whole(place, items)
-        rows = [
-            _with_outcome(
-                BuildRow(self.name, place.name, id, whole, "done"), outcome, mine[id].body if id in mine else {}
-            )
-            for id, outcome in left.items()
-        ]
+        rows, whole = list[BuildRow](), self.flow.whole(place, items)
+        for id, result in left.items():
+            seen = mine[id].body if id in mine else {}
+            rows.append(_with_outcome(BuildRow(self.name, place.name, id, whole, "done"), result, seen))
         if rows and context.cost != 0.0:
             rows[0] = replace(rows[0], cost=context.cost)
         await asyncio.wrap_future(records.save_rows(self.store, rows))

@@ -22,9 +22,8 @@ from ..store import Store
 from ..store.schema import attempts, calls
 from .base import BuildItem, Use
 from .engine import Builder, purpose_of
-from .flow import StepCount, items_of_sort
 from .recipe import RecipeStep
-from .records import load_rows
+from .records import StepCount, items_of_sort, load_rows
 
 LETTERS = 3.5
 """Characters of a token, at a cautious count."""

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..core.data_files import write_json_lines
 from ..core.data_rows import Problems, json_lines, plain_cell, write_csv
 from ..core.errors import UsageError
 from ..core.images import SUFFIXES, inspect
 from .base import BuildItem
 from .engine import Builder
-from .flow import items_of_sort
 from .recipe import RecipeStep
-from .records import add_review, load_reviews
+from .records import add_review, items_of_sort, load_reviews
 from .reviews import (
     ACTIONS,
     KEPT,
@@ -187,8 +187,7 @@ def read_review(builder: Builder, file: Path, reviewer: str) -> int:
 def _write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write one JSON line for each row; for a name ending in .csv, a table whose nested cells are JSON."""
     if file.suffix.lower() != ".csv":
-        text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-        file.write_text(text, encoding="utf-8")
+        write_json_lines(file, rows)
         return
 
     def cells(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -91,6 +91,9 @@ async def _filter(item: BuildItem, context: StepContext) -> BuildItem:
 
 
 Measure = Callable[[BuildItem, StepContext], Any]
+_ROOM = 4
+"""The number of pictures decoded at a time, so that memory stays bounded whatever the number of calls."""
+_rooms: dict[Any, asyncio.Semaphore] = {}
 
 
 class MeasureSettings(GenericSettings):
@@ -131,11 +134,16 @@ async def _measure(item: BuildItem, context: StepContext) -> BuildItem:
 
 
 async def _size(item: BuildItem, context: StepContext) -> dict[str, Any]:
-    data = await context.picture(item.body["image"])
-    try:
-        return await asyncio.to_thread(lambda: picture_sizes(decode(data)))
-    except BadImage as error:
-        raise Dropped("not a picture", str(error)) from error
+    loop = asyncio.get_running_loop()
+    if loop not in _rooms:
+        _rooms.clear()
+        _rooms[loop] = asyncio.Semaphore(_ROOM)
+    async with _rooms[loop]:
+        data = await context.picture(item.body["image"])
+        try:
+            return await asyncio.to_thread(lambda: picture_sizes(decode(data)))
+        except BadImage as error:
+            raise Dropped("not a picture", str(error)) from error
 
 
 def picture_sizes(image: Image) -> dict[str, Any]:

@@ -34,16 +34,6 @@ STORE = "limner.store"
 """The name under which a command's context keeps the address of its store."""
 UNDECODABLE = "Could not decode to UTF-8"
 """The beginning of SQLite's complaint about a text that is damaged."""
-_FILES = {
-    "Draw and mark": "run",
-    "Judges": "exams",
-    "First steps": "demo",
-    "People": "study",
-    "Models": "cost",
-    "Train": "build",
-    "Evidence": "run",
-}
-"""The module with a group's commands, if its name differs from the group's."""
 
 
 def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = False) -> None:
@@ -71,6 +61,14 @@ def show(form: str, tables: Callable[[], Iterable[Table]], **how: Any) -> None:
     from ..report.tables.render import show
 
     show(form, tables, **how)
+
+
+def say_first(lines: Sequence[str], most: int, *, indent: str = "", err: bool = False) -> None:
+    """Print the first of these lines, and the number of the others."""
+    for line in lines[:most]:
+        say(f"{indent}{line}", err=err)
+    if len(lines) > most:
+        say(f"{indent}… and {len(lines) - most:,} more", err=err)
 
 
 def say_failures(progress: Progress) -> None:
@@ -126,7 +124,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         group = next(group for group, inside in GROUPS.items() if cmd_name in inside)
-        module = import_module(f".{_FILES.get(group, group.lower())}", __name__)
+        module = import_module(f".{HELP['modules'].get(group, group.lower())}", __name__)
         command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import options, running, say
+from . import options, running, say, say_first
 
 if TYPE_CHECKING:
     from ..evidence.metrics import LocalMetric
@@ -84,10 +84,7 @@ def import_command(exam: str, form: str, **given: Any) -> None:
         say(
             f"{imported.results} results imported into {given['store']}, {imported.images} with their drawing{failures}"
         )
-        for detail in imported.details[:5]:
-            say(f"note: {detail}", err=True)
-        if len(imported.details) > 5:
-            say(f"… and {len(imported.details) - 5} more", err=True)
+        say_first([f"note: {detail}" for detail in imported.details], 5, err=True)
     sys.exit(3 if imported.failures else 0)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import STORE, options, say
+from . import STORE, options, say, say_first
 
 if TYPE_CHECKING:
     from ..running.merge import MergeReport
@@ -55,10 +55,7 @@ def _print_part(report: PartReport) -> None:
     if report.defects:
         words.append(f"{len(report.defects):,} {'wrong' if report.state == 'bad' else 'not referenced'}")
     say(f"{report.state:>4}  {report.name}: {', '.join(words)}")
-    for defect in report.defects[:MAX_SHOWN]:
-        say(f"      {defect.subject}: {defect.detail}")
-    if len(report.defects) > MAX_SHOWN:
-        say(f"      … and {len(report.defects) - MAX_SHOWN:,} more")
+    say_first([f"{defect.subject}: {defect.detail}" for defect in report.defects], MAX_SHOWN, indent="      ")
 
 
 def _part_json(report: PartReport) -> dict[str, Any]:
@@ -124,30 +121,23 @@ def _print_source(source: SourceReport) -> None:
             )
     if source.twice:
         say(f"  calls with two different answers: {len(source.twice):,}; both are kept, the earlier counts")
-        _print_lines(source.twice)
+        say_first(source.twice, MAX_SHOWN, indent="    ")
     if images.lost:
         say(f"  images lost: {len(images.lost):,}; `limner verify --repair --store {source.source}` may restore them")
-        _print_lines(list(images.lost.values()))
+        say_first(list(images.lost.values()), MAX_SHOWN, indent="    ")
 
 
 def _print_result(report: MergeReport, dry_run: bool, refused: bool) -> None:
     if report.contradictions:
         kept = "" if refused else ": the earlier ones are kept"
         say(f"rows that contradict another store's: {len(report.contradictions):,}{kept}", err=refused)
-        _print_lines(list(map(str, report.contradictions)), err=refused)
+        say_first(list(map(str, report.contradictions)), MAX_SHOWN, indent="    ", err=refused)
     if refused:
         say(f"{report.target}: nothing was written. Fix this, or keep the earlier rows with --keep-earlier", err=True)
     elif dry_run:
         say(f"{report.target}: nothing was written (--dry-run)")
     elif not report.written:
         say(f"{report.target}: already up to date")
-
-
-def _print_lines(lines: list[str], *, err: bool = False) -> None:
-    for line in lines[:MAX_SHOWN]:
-        say(f"    {line}", err=err)
-    if len(lines) > MAX_SHOWN:
-        say(f"    … and {len(lines) - MAX_SHOWN:,} more", err=err)
 
 
 READERS = ("scores", "compare", "agree", "show", "export", "table", "plot", "report", "spend", "estimate", "reproduce",

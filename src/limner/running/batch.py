@@ -57,14 +57,14 @@ class BatchRunner(Runner):
 
     async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls) -> None:
         assert isinstance(calls, BatchCalls)
-        wave = Wave(calls, lambda: self._is_stopping)
+        wave = Wave(calls, lambda: self._stopping.asked)
         wait = self.plan.batch_wait
         until = None if wait is None else time.monotonic() + wait
         while count:
             self._waiting, calls.busy = [], 0
             await super()._fill_all(count, slots, calls)
             count, slots = len(self._waiting), [self._as_drawn(slot) for slot in self._waiting]
-            if not count or self._is_stopping:
+            if not count or self._stopping.asked:
                 break
             try:
                 if not await wave.settle(until):

@@ -103,8 +103,8 @@ def import_results(
         importer = _Importer(opened, whole.name, kind, painter, id, finder)
         for start in range(0, len(results_read), BATCH):
             batch = results_read[start : start + BATCH]
-            rows = [importer.rows(result, questions[result.question]) for result in batch]
-            opened.write(lambda connection, rows=rows: importer.save(connection, rows))  # type: ignore[misc]
+            rows = [row for result in batch for row in importer.rows(result, questions[result.question])]
+            opened.write(lambda connection, rows=rows: _save(opened, connection, rows))  # type: ignore[misc]
         return importer.report
 
 
@@ -203,11 +203,10 @@ class _Importer:
             reasons += [mark.reason for mark in marks[:1]]
         return "unreadable", reasons[0] if reasons else None
 
-    def save(self, connection: sa.Connection, batch: list[Rows]) -> None:
-        """Write the rows of many results."""
-        for rows in batch:
-            for table, row in rows:
-                self.store.upsert(connection, table, row)
+
+def _save(store: Store, connection: sa.Connection, rows: Rows) -> None:
+    for table, row in rows:
+        store.upsert(connection, table, row)
 
 
 def _call(setup: str, exam: str, painter: str, question: str, ask: str, text: str) -> tuple[str, Rows]:

@@ -154,7 +154,7 @@ class Runner:
         """Fill all slots concurrently; keep an error, which `run` raises at the end."""
         try:
             workers = min(self.plan.concurrency, count)
-            await process_all(slots, partial(self._work, calls=calls), workers, lambda: self._is_stopping)
+            await process_all(slots, partial(self._work, calls=calls), workers, lambda: self._stopping.asked)
         except Exception as error:
             self._stopping.asked, self._error = True, self._error or error
 
@@ -217,7 +217,7 @@ class Runner:
             if drawing.status != "done":
                 return
         for probe in self.plan.probes:
-            if self._is_stopping:
+            if self._stopping.asked:
                 return
             await self._measure(slot, drawing, probe, calls)
         await in_turn(partial(self._mark, slot, drawing, job, calls) for job in self.backlog.markings(drawing))
@@ -226,7 +226,7 @@ class Runner:
         self, slot: Any, drawing: Drawing, job: tuple[Judge, Marking, Marking | None], calls: Calls
     ) -> None:
         """Make one marking unless it is stored already."""
-        if self._is_stopping:
+        if self._stopping.asked:
             return
         judge, blank, stored = job
         part = self.progress.part("mark", judge.name)
@@ -301,11 +301,6 @@ class Runner:
         elif fault is not None:
             self.progress.count(question, "failed", fault.kind, f"{probe.evidence}: {fault.detail}", of=part)
             self._repeated_errors.count(probe.name, fault.kind, fault.detail)
-
-    @property
-    def _is_stopping(self) -> bool:
-        """Whether the run is to start nothing new."""
-        return self._stopping.asked
 
 
 class Stopping:

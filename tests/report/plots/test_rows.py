@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from limner import api
-from limner.build.flow import StepCount
 from limner.build.recipe import open_recipe
+from limner.build.records import StepCount
 from limner.core.errors import UsageError
 from limner.core.plot_data import Gallery, Tile
 from limner.exams import SHIPPED

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from ...build.flow import StepCount
 from ...build.recipe import BuildRecipe, PaperCount, RecipeStep
+from ...build.records import StepCount
 from ...calls.batches import BatchState
 from ...calls.budget import PurseState
 from ...core.catalogue import ModelFacts, PainterFacts, state_of, successor_of

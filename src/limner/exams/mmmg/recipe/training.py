@@ -10,8 +10,7 @@ from typing import Any
 
 from ....build.base import PART, TRAIN, BuildItem
 from ....build.engine import Builder
-from ....build.export import check_empty, markdown_table, step_counts, write_table
-from ....build.hub import card_heading
+from ....build.export import card_heading, check_empty, markdown_table, step_counts, write_table
 from ....core.asks import Prompts
 from ....core.errors import UsageError
 from ....core.exam import Exam, Question, Reference
