@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from limner.core.marks import Mark
 from limner.running.plan import setup_id
 from limner.store import Store, now
-from limner.store.markings import Marking, PairChoice, Rating, save_comparisons, save_marking, save_ratings
+from limner.store.markings import Marking, PairChoice, Rating, save_marking, save_ratings
 from limner.store.records import Drawing, save_setup
 from limner.store.schema import studies, study_items
 
@@ -42,7 +42,7 @@ def choose(store: Store, setup: str, first: Drawing, second: Drawing, choice: st
     """One choice; shown in the order named, unless `how` says otherwise."""
     given = {"scale": "logic", "shown_first": "first", "study": STUDY, **how}
     row = PairChoice(first.exam, first.question_id, first.id, second.id, setup, choice=choice, **given)
-    save_comparisons(store, [row]).result()
+    save_ratings(store, [row]).result()
 
 
 def rate(store: Store, setup: str, drawing: Drawing, value: float, scale: str = "overall", study: str = STUDY) -> None:

@@ -140,7 +140,7 @@ def test_planted_flaws_are_flagged(two_judges: tuple[Path, SmallExam], tmp_path:
     assert html.count("<img") > 8
     assert "<script" not in html
     assert str(place.parent) not in html, "no path of this machine"
-    assert "replay/one.jsonl" in html
+    assert "replay/…/one.jsonl" in html
 
 
 def test_too_few_painters_are_reported(two_judges: tuple[Path, SmallExam]) -> None:

@@ -12,8 +12,6 @@ from limner.store.markings import (
     load_comparisons,
     load_painter_metrics,
     load_ratings,
-    save_comparisons,
-    save_painter_metrics,
     save_ratings,
 )
 from limner.store.records import Drawing, evaluator_kinds, save_drawing, save_setup
@@ -48,15 +46,15 @@ def test_pair_choice_is_stored_once_in_either_order(store: Store) -> None:
     prepare(store)
     one = PairChoice("e", "q", "d1", "d2", "anna", "logic", "first", "second", "s")
     other = PairChoice("e", "q", "d2", "d1", "anna", "logic", "tie", "first", "s")
-    save_comparisons(store, [one]).result()
+    save_ratings(store, [one]).result()
     assert list(load_comparisons(store, "e", "s")) == [one]
-    save_comparisons(store, [other]).result()
+    save_ratings(store, [other]).result()
     assert list(load_comparisons(store, "e")) == [other]
 
 
 def test_painter_metrics_round_trip(store: Store) -> None:
     prepare(store)
     fid = PainterMetric("e", "d1", "fid", 31.5, n=2048, body={"reference": "mine"})
-    save_painter_metrics(store, [fid]).result()
+    save_ratings(store, [fid]).result()
     assert list(load_painter_metrics(store, "e")) == [fid]
     assert evaluator_kinds(store) == {"anna": "person", "fid": "metric"}

@@ -114,17 +114,17 @@ class BatchService(ABC):
         how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": TEXT_REPLY_BYTES} | sent
         return await exchange(method, self._address(path), headers=self._headers(), **how)
 
-    async def _pages(self, path: str, cursor: str, next_page: Callable[[dict[str, Any]], Any]) -> AsyncIterator[Any]:
-        """Yield the pages of a list, each found by what `next_page` returns for the page before it, if anything.
+    async def _pages(self, path: str, cursor: str, next_page: Callable[[Any], str | None]) -> AsyncIterator[Any]:
+        """Yield the pages of a list, each found by what `next_page` returns for the page before it, until that is None.
 
         Raises:
             Fault: The list does not end.
         """
-        after = ""
+        after: str | None = None
         for _ in range(PAGES):
             page = await self._ask("GET", path + (f"&{cursor}={quote(after)}" if after else ""))
             yield page
-            if not (after := str(next_page(page) or "")):
+            if (after := next_page(page)) is None:
                 return
         raise Fault("server", f"the service lists more than {PAGE * PAGES:,} batches")
 
@@ -187,7 +187,7 @@ class OpenAIBatches(BatchService):
 
     async def find(self, tag: str, since: float, calls: int) -> str | None:
         """See `limner.calls.batch_services.BatchService`."""
-        async for page in self._pages(f"/batches?limit={PAGE}", "after", _last_id(since)):
+        async for page in self._pages(f"/batches?limit={PAGE}", "after", _last_id(since, lambda at: float(at or 0))):
             for row in page.get("data") or []:
                 if (row.get("metadata") or {}).get(TAG) == tag:
                     return str(row["id"])
@@ -226,22 +226,22 @@ class OpenAIBatches(BatchService):
         return self._provider.key_headers(otherwise="none")
 
 
-def _last_id(since: float) -> Callable[[dict[str, Any]], str | None]:
+def _last_id(since: float, instant: Callable[[Any], float]) -> Callable[[dict[str, Any]], str | None]:
     """Return the function that gives the last id of a page, after which the next begins; None if that is too old."""
 
     def last_id(page: dict[str, Any]) -> str | None:
         # The newest come first.
         rows = page.get("data") or []
-        past = rows and _instant(rows[-1].get("created_at")) < since - CLOCKS_APART_S
+        past = rows and instant(rows[-1].get("created_at")) < since - CLOCKS_APART_S
         return None if not rows or past or not page.get("has_more") else str(rows[-1]["id"])
 
     return last_id
 
 
-def _instant(at: Any) -> float:
-    """Return the seconds of a number, or of a date and time; 0 if it is neither."""
+def _instant(text: Any) -> float:
+    """Return the seconds of a date and time; 0 if it is none."""
     try:
-        return float(at) if isinstance(at, int | float) else datetime.fromisoformat(str(at)).timestamp()
+        return datetime.fromisoformat(str(text)).timestamp()
     except ValueError:
         return 0.0
 
@@ -305,7 +305,7 @@ class GeminiBatches(BatchService):
 
     async def find(self, tag: str, since: float, calls: int) -> str | None:
         """See `limner.calls.batch_services.BatchService`."""
-        pages = self._pages(f"/batches?pageSize={PAGE}", "pageToken", lambda page: page.get("nextPageToken"))
+        pages = self._pages(f"/batches?pageSize={PAGE}", "pageToken", lambda page: page.get("nextPageToken") or None)
         async for page in pages:
             for row in page.get("operations") or []:
                 if (row.get("metadata") or {}).get("displayName") == PREFIX + tag:
@@ -418,7 +418,7 @@ class AnthropicBatches(BatchService):
     async def find(self, tag: str, since: float, calls: int) -> str | None:
         """See `limner.calls.batch_services.BatchService`."""
         running = ""
-        async for page in self._pages(f"?limit={PAGE}", "after_id", _last_id(since)):
+        async for page in self._pages(f"?limit={PAGE}", "after_id", _last_id(since, _instant)):
             for row in page.get("data") or []:
                 id = str(row["id"])
                 if id in self._others or _count(row) != calls:

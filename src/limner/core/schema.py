@@ -8,12 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from .data_rows import Problems
 from .errors import DataError
 
 M = TypeVar("M", bound=BaseModel)
+ONE_OR_MORE = BeforeValidator(lambda value: value if isinstance(value, list | tuple) else (value,))
+"""The validator of a list in whose place a single entry may stand."""
+Names = Annotated[tuple[str, ...], ONE_OR_MORE]
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair, which UTF-8 cannot encode."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")

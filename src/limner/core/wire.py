@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from .errors import UsageError
 from .evaluator import SERVICE_REWRITE
 from .faults import Kind
 from .json_text import gap_names
 from .redaction import is_key
-from .schema import StrictModel
+from .schema import Names, StrictModel
 
 GAP_NAMES = frozenset({"model", "prompt", "size", "width", "height", "seed"})
 """Names allowed in the gaps of a request."""
@@ -22,12 +22,6 @@ ANY_OPTION = "*"
 POLLING = ("poll_limit_s", "poll_pause_s")
 
 
-def _as_tuple(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-Paths = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-"""One path into a reply, or several, of which the first with a value is used."""
 BelowBase = Annotated[str, Field(pattern=r"^/")]
 
 
@@ -42,7 +36,7 @@ class EditForm(StrictModel):
         submit: The path of such requests, if different.
     """
 
-    fields: Paths = Field(min_length=1)
+    fields: Names = Field(min_length=1)
     listed: bool = False
     written: Literal["data-url", "base64", "file"] = "data-url"
     most: int = Field(default=1, ge=1)
@@ -68,14 +62,15 @@ class WireFormat(StrictModel):
         options: Options that users may set, which are passed through; `ANY_OPTION` if they differ between models.
         options_at: The part of the body that holds options.
         edit: The form in which input pictures are sent; None if the service accepts none.
-        image: The path of the image in a reply: base64, a data URL, a link, or a value to insert into `link`.
+        image: The paths of the image in a reply, of which the first with a value is used: base64, a data URL, a link,
+            or a value to insert into `link`.
         link: The template of the image's address, with gaps for the value at `image`.
         poll: For jobs, the template of the address of a job's state, with gaps for values of the first reply.
         state: The path of the state in a reply.
         done: The states of success; if empty, a reply with an image counts as success.
         failed: The states of failure -> the kind of fault.
         fetch: The address of a finished job's result, if it is not part of the reply itself.
-        error: The path of the error message in a reply.
+        error: The paths of the error message in a reply, of which the first with a value is used.
         refusals: Words in an error message that mean that the service refuses the prompt.
         prompt_sent: The path of the prompt that was actually drawn, in a reply.
         cost: The path of the cost in dollars, in a reply.
@@ -90,14 +85,14 @@ class WireFormat(StrictModel):
     options: tuple[str, ...] = ()
     options_at: str = ""
     edit: EditForm | None = None
-    image: Paths = Field(min_length=1)
+    image: Names = Field(min_length=1)
     link: BelowBase | None = None
     poll: str | None = None
     state: str | None = None
     done: tuple[str, ...] = ()
     failed: dict[str, Kind] = Field(default_factory=dict)
     fetch: str | None = None
-    error: Paths = ("error.message", "error", "detail", "message")
+    error: Names = ("error.message", "error", "detail", "message")
     refusals: tuple[str, ...] = ()
     prompt_sent: str | None = None
     cost: str | None = None

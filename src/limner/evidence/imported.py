@@ -16,7 +16,7 @@ from ..calls import setup_id
 from ..core.data_rows import Problems, csv_rows, shorten
 from ..core.evidence import AESTHETICS, REGIONS, TABLE_PREFIX
 from ..store import Store
-from ..store.markings import PainterMetric, Rating, save_painter_metrics, save_ratings
+from ..store.markings import PainterMetric, Rating, save_ratings
 from ..store.records import Drawing, evidence_row, save_setup
 from ..store.schema import evidence as table
 
@@ -124,8 +124,7 @@ class ImportedMetrics:
         """Store the values; return when all are committed."""
         for id, body in self.setups.items():
             save_setup(store, id, body, METRIC_KIND)
-        save_ratings(store, self.ratings).result()
-        save_painter_metrics(store, self.painters).result()
+        save_ratings(store, [*self.ratings, *self.painters]).result()
 
 
 def metric_setup(name: str, **computed: Any) -> tuple[str, dict[str, Any]]:

@@ -95,17 +95,16 @@ def read_update(source: str, settings: Settings, *, trust: bool = False) -> Upda
         UsageError: The source does not exist, or does not answer.
         DataError: It is not a catalogue.
     """
+    left_out, gathered = 0, False
     if source in settings.providers:
         rows = _listed(source, settings.providers[source])
-        return Update(rows, _changes(rows, settings))
-    body = _parsed(_fetched(source, settings), source)
-    if not is_cost_map(body):
+    elif gathered := is_cost_map(body := _parsed(_fetched(source, settings), source)):
+        found = read_cost_map(body, settings.providers, source)
+        taken, left_out = accepted(found, settings.models, catalogue.today(), trust=trust)
+        rows = {"models": taken}
+    else:
         rows = read(body, source)
-        return Update(rows, _changes(rows, settings))
-    found = read_cost_map(body, settings.providers, source)
-    taken, left_out = accepted(found, settings.models, catalogue.today(), trust=trust)
-    rows = {"models": taken}
-    return Update(rows, _changes(rows, settings), left_out, gathered=True)
+    return Update(rows, _changes(rows, settings), left_out, gathered)
 
 
 def _fetched(source: str, settings: Settings) -> bytes:
@@ -179,16 +178,12 @@ def _listed(name: str, provider: Provider) -> Rows:
 def _changes(rows: Rows, settings: Settings) -> list[Change]:
     """Return the facts that differ from what is known."""
     changes: list[Change] = []
-    for kind, facts in KINDS.items():
-        stored: dict[str, ModelFacts] | dict[str, PainterFacts] = (
-            settings.models if kind == "models" else settings.painters
-        )
-        for name, row in rows.get(kind, {}).items():
-            old, new = stored.get(name, facts()), facts.model_validate(row)
-            for field in row:
-                before, after = getattr(old, field), getattr(new, field)
-                if before != after:
-                    changes.append(Change(name, field, before, after))
+    for kind, named in rows.items():
+        known, facts = getattr(settings, kind), KINDS[kind]
+        for name, row in named.items():
+            old, new = known.get(name, facts()), facts.model_validate(row)
+            pairs = ((field, getattr(old, field), getattr(new, field)) for field in row)
+            changes += [Change(name, field, before, after) for field, before, after in pairs if before != after]
     return changes
 
 

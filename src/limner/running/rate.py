@@ -33,8 +33,6 @@ from ..store.markings import (
     PairChoice,
     Rating,
     load_painter_metrics,
-    save_comparisons,
-    save_painter_metrics,
     save_ratings,
 )
 from ..store.records import Drawing, save_setup
@@ -213,7 +211,7 @@ class RatingRunner(EvaluatingRunner):
             first.exam, item.question.id, first.id, second.id, self.setup_id, ARENA, _named(value, item.turned),
             "second" if item.turned else "first", repeat=int(item.turned), reason=reason,
         )  # fmt: skip
-        await asyncio.wrap_future(save_comparisons(self.store, [made]))
+        await asyncio.wrap_future(save_ratings(self.store, [made]))
 
 
 def _named(choice: str | None, turned: bool) -> str | None:
@@ -319,7 +317,7 @@ def set_distances(plan: Plan, store: Store, metric: LocalMetric) -> list[SetDist
         value, least = frechet_distance(own, theirs), theirs.dims + 1
         body = {"images": digest(images), "reference_n": len(reference), "dims": theirs.dims, "least_n": least}
         made = PainterMetric(plan.exam.name, painter, id, value, strategy, n=len(images), body=body)
-        save_painter_metrics(store, [made]).result()
+        save_ratings(store, [made]).result()
         distances.append(SetDistance(name, value, len(images), len(reference), least, False))
     return distances
 

@@ -314,22 +314,26 @@ def _choice(
     return BackendChoice(measured, [(drawing.image, drawing.id) for drawing in drawings], wanted)
 
 
+@dataclass
 class _Entries:
-    """A builder of entries from markings as they are read from the store; nothing else of a marking is kept."""
+    """A builder of entries from markings as they are read from the store; nothing else of a marking is kept.
 
-    def __init__(
-        self,
-        protocol: Protocol[Any],
-        questions: Mapping[str, Question[Any]],
-        reading: Reading,
-        brief: bool,
-        flags: Mapping[str, Flags],
-    ) -> None:
-        self.protocol, self.questions, self.reading, self.brief, self.flags = protocol, questions, reading, brief, flags
-        self.reader = MarkReader(reasons=protocol.reasons or not brief)
-        self.drawings: dict[str, tuple[Drawing, Mapping[str, Any]]] = {}
-        self.marked: dict[str, dict[str, list[Entry]]] = {}
-        """Evaluator -> drawing -> entries in the order of repeats."""
+    Attributes:
+        marked: Evaluator -> drawing -> entries in the order of repeats.
+    """
+
+    protocol: Protocol[Any]
+    questions: Mapping[str, Question[Any]]
+    reading: Reading
+    brief: bool
+    flags: Mapping[str, Flags]
+    drawings: dict[str, tuple[Drawing, Mapping[str, Any]]] = field(default_factory=dict)
+    marked: dict[str, dict[str, list[Entry]]] = field(default_factory=dict)
+
+    @cached_property
+    def reader(self) -> MarkReader:
+        """The reader of marks; it keeps their reasons only if numbers or readers need them."""
+        return MarkReader(reasons=self.protocol.reasons or not self.brief)
 
     def expect(self, row: Sequence[Drawing], choice: BackendChoice) -> None:
         """Add the drawings of one row of a table, with the evidence chosen for that row."""

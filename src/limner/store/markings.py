@@ -296,23 +296,15 @@ def _id(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def save_ratings(store: Store, rows: Sequence[Rating]) -> Future[None]:
-    """Store ratings by their ids; the future completes after the commit."""
-    return _save(store, ratings, rows)
+def save_ratings(store: Store, rows: Sequence[Rating | PairChoice | PainterMetric]) -> Future[None]:
+    """Store ratings, choices and metrics of painters by their ids; the future completes after the commit."""
 
+    def operation(connection: sa.Connection) -> None:
+        for kind, table in {Rating: ratings, PairChoice: comparisons, PainterMetric: metrics}.items():
+            same = [{"id": row.id, **row.__dict__} for row in rows if isinstance(row, kind)]
+            store.upsert(connection, table, *same)
 
-def save_comparisons(store: Store, rows: Sequence[PairChoice]) -> Future[None]:
-    """Store choices by their ids; the future completes after the commit."""
-    return _save(store, comparisons, rows)
-
-
-def save_painter_metrics(store: Store, rows: Sequence[PainterMetric]) -> Future[None]:
-    """Store metrics of painters by their ids; the future completes after the commit."""
-    return _save(store, metrics, rows)
-
-
-def _save(store: Store, table: sa.Table, rows: Sequence[Rating | PairChoice | PainterMetric]) -> Future[None]:
-    return store.save(table, *({"id": row.id, **row.__dict__} for row in rows))
+    return store.submit(operation)
 
 
 def load_ratings(store: Store, exam: str, study: str | None = None) -> Iterator[Rating]:

@@ -193,14 +193,15 @@ def picture_name(item: int, position: int, kind: str = "") -> str:
 
 def write_tasks(study: OpenStudy, images: Path | None = None) -> str:
     """Return all tasks as JSON; with a folder, write the pictures and ``config.xml`` there."""
-    folder = images.name if images is not None else study.name
-    if images is not None:
-        _write_images(study, images)
+    folder = _write_images(study, images)
     tasks = [make_task(study, item, folder, task_order(study, item)) for item in study.items]
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
 
-def _write_images(study: OpenStudy, folder: Path) -> None:
+def _write_images(study: OpenStudy, folder: Path | None) -> str:
+    """Write the pictures and the configuration if there is a folder for them; return its name in tasks."""
+    if folder is None:
+        return study.name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.xml").write_text(make_config(study), "utf-8")
     for item in study.items.values():
@@ -210,6 +211,7 @@ def _write_images(study: OpenStudy, folder: Path) -> None:
             if image is not None:
                 data = normal_picture(study.store.blobs.get(image), study.design.show.side)
                 (folder / picture_name(item.n, position, kind)).write_bytes(data)
+    return folder.name
 
 
 def make_config(study: OpenStudy) -> str:
@@ -261,9 +263,7 @@ def _control(field: AnswerField) -> list[str]:
 
 def write_annotations(study: OpenStudy, images: Path | None = None) -> str:
     """Return the answers that count as tasks with annotations, without repeated items."""
-    if images is not None:
-        _write_images(study, images)
-    folder = images.name if images is not None else study.name
+    folder = _write_images(study, images)
     answers: dict[int, dict[str, list[StudyAnswer]]] = {}
     for answer in counted_answers(study.store, study.name):
         if answer.item > 0 and not answer.repeat:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from limner.core.images import BadImage
-from limner.painters.worker.server import BatchItem
+from limner.painters.worker import BatchItem
 
 pytestmark = pytest.mark.slow
 ADAPTERS = ["janus", "emu3"]

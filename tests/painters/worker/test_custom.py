@@ -17,7 +17,7 @@ from limner.calls import Calls, Fault
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
 from limner.painters.diffusers.weights import find_weights, local_path
-from limner.painters.worker import WorkerPainter
+from limner.painters.worker import WorkerPainter, open_worker
 from limner.store import Store
 from limner.workers import WorkerUnfit
 from tests.painters.inputs import inputs
@@ -234,13 +234,11 @@ def test_hub_commit_is_taken_from_cache(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_unfit_error_of_factory_is_passed_on(make: Make, tmp_path: Path) -> None:
-    from limner.painters.worker import server
-
     (tmp_path / "own_model.py").write_text(
         "from limner.workers import WorkerUnfit\ndef open_model(device):\n    raise WorkerUnfit('no GPU here')", "utf-8"
     )
     with pytest.raises(WorkerUnfit, match=r"^no GPU here$"):
-        server.open_worker(factory="own_model:open_model", folder=str(tmp_path), device="cpu")
+        open_worker(factory="own_model:open_model", folder=str(tmp_path), device="cpu")
 
 
 @pytest.fixture(autouse=True)

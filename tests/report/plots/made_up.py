@@ -11,8 +11,6 @@ from limner.store.markings import (
     PainterMetric,
     PairChoice,
     Rating,
-    save_comparisons,
-    save_painter_metrics,
     save_ratings,
 )
 from limner.store.records import Drawing, load_drawings, save_setup
@@ -59,7 +57,7 @@ def rated(store: Store, painters: int | Sequence[synthetic.Pretended] = 8, quest
         PainterMetric("mmmg", painter, fid, 200 - 120 * skill[painter] + dice.gauss(0, 15))
         for painter in sorted({drawing.painter for drawing in there})
     ]
-    save_painter_metrics(store, numbers).result()
+    save_ratings(store, numbers).result()
 
 
 def compared(store: Store, painters: int | Sequence[synthetic.Pretended] = 6, questions: int = 24) -> None:
@@ -82,6 +80,6 @@ def compared(store: Store, painters: int | Sequence[synthetic.Pretended] = 6, qu
                 rows.append(
                     PairChoice("aibench", one.question_id, one.id, other.id, setup, scale, choice, shown, study)
                 )
-    save_comparisons(store, rows).result()
+    save_ratings(store, rows).result()
     numbers = {d.id: min(10, max(0, 6 + 2 * skill[d.painter] + dice.gauss(0, 3))) for d in there}
     save_ratings(store, [Rating(id, score, "vlm-score", value) for id, value in numbers.items()]).result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def test_figure_of_people_needs_all_of_the_papers_metrics(store: Store, monkeypa
     made_up.rated(store, painters=3, questions=12)
     checklist = make_checklist(asked, store)
     assert why_not_made(checklist, checklist.items[0]) is None
-    monkeypatch.setattr("limner.scoring.alignment.load_painter_metrics", lambda *_: [])
+    monkeypatch.setattr(sys.modules["limner.scoring.compare.judges"], "load_painter_metrics", lambda *_: [])
     assert why_not_made(checklist, checklist.items[0]) == "it has no numbers of FID yet"
 
 

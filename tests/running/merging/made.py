@@ -13,7 +13,7 @@ from limner import api
 from limner.calls import Budget, Calls, Fault, Request, Result
 from limner.calls.budget import open_purse
 from limner.store import Store, now
-from limner.store.markings import PainterMetric, PairChoice, save_certificate, save_comparisons, save_painter_metrics
+from limner.store.markings import PainterMetric, PairChoice, save_certificate, save_ratings
 from limner.store.records import load_drawings, load_setups, save_evidence
 from limner.store.schema import build_items, build_reviews, builds, metadata, purses
 from limner.store.verify import TEMPORARY_PREFIX
@@ -36,10 +36,10 @@ def make_whole(place: Path | str) -> Store:
         save_evidence(store, drawing.id, "aesthetics", "eye", {"score": 0.5}).result()
     save_certificate(store, setup, "genexam", {"kind": "certificate", "seed": 1, "seen": 3, "verdict": "clear"})
     metric = PainterMetric("genexam", drawings[0].painter, setup, 31.5, n=4, body={"reference": "mine"})
-    save_painter_metrics(store, [metric]).result()
+    save_ratings(store, [metric]).result()
     (first, second) = [row.id for row in drawings if row.question_id == drawings[0].question_id][:2]
     choice = PairChoice("genexam", drawings[0].question_id, first, second, setup, "looks", "first", "second")
-    save_comparisons(store, [choice]).result()
+    save_ratings(store, [choice]).result()
     at = now()
 
     def build(connection: sa.Connection) -> None:

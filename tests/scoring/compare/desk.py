@@ -14,7 +14,7 @@ from limner.core.evaluator import CONTROL_PREFIX
 from limner.core.exam import Exam, Question
 from limner.core.marks import Mark
 from limner.store import Store
-from limner.store.markings import Marking, PainterMetric, Rating, save_painter_metrics, save_ratings
+from limner.store.markings import Marking, PainterMetric, Rating, save_ratings
 from limner.store.records import Drawing, add_exam, evidence_row, save_setup
 from limner.store.schema import drawings, evidence, markings, studies, study_items
 
@@ -75,7 +75,7 @@ class Desk:
         """A metric's number of a painter."""
         body = {"judge": judge}
         save_setup(self.store, digest(body), body, "metric")
-        save_painter_metrics(self.store, [PainterMetric(self.exam.name, painter, digest(body), value)]).result()
+        save_ratings(self.store, [PainterMetric(self.exam.name, painter, digest(body), value)]).result()
 
     def study(self, name: str, items: Mapping[str, float]) -> None:
         """A study: drawing -> the probability with which it was taken."""

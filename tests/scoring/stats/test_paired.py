@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from limner.scoring.stats import Parts, as_parts, paired, questions_needed, ratios, spread_of_differences
+from limner.scoring.stats import Parts, as_parts, paired, questions_needed, ratios
+from limner.scoring.stats.paired import spread_of_differences
 
 VALUES = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=1, max_size=20)
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, AliasChoices, Field, model_validator
 
 from ...core.protocol import Reading
-from ...core.schema import StrictModel
+from ...core.schema import ONE_OR_MORE, Names, StrictModel
 from ...core.vocabulary import ValueTest
-from .layout import ONE_OR_MORE, DataLayout, Names, find_value
+from .layout import DataLayout, find_value
 
 
 def _name(pattern: str, words: str) -> AfterValidator:

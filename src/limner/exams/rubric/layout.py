@@ -18,7 +18,7 @@ from ...core.data_rows import TABLES, EmbeddedImage, Problems, read_rows, shorte
 from ...core.exam import Reference
 from ...core.images import TooLargeImage
 from ...core.json_text import check_depth
-from ...core.schema import LONE_SURROGATE, Id, StrictModel, without_controls
+from ...core.schema import LONE_SURROGATE, Id, Names, StrictModel, without_controls
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "prompt_id", "index", "key"),
@@ -32,10 +32,6 @@ MAX_ID = 200
 _FIELD = re.compile(r"\{(\w+)\}")
 _ID: TypeAdapter[str] = TypeAdapter(Annotated[Id, Field(min_length=1, max_length=MAX_ID)])
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.):])\s+")
-
-ONE_OR_MORE = BeforeValidator(lambda value: value if isinstance(value, list | tuple) else (value,))
-"""The validator of a list in whose place a single entry may stand."""
-Names = Annotated[tuple[str, ...], ONE_OR_MORE]
 
 
 class DataFiles(StrictModel):

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ...core.images import BadImage
-from .server import BatchItem
+from . import BatchItem
 
 
 class _GuidedChoice:
@@ -31,7 +31,7 @@ def open_janus(
     temperature: float = 1.0,
     top_k: int | None = None,
 ) -> Callable[[list[BatchItem]], list[Any]]:
-    """Return the function that draws a batch; see `limner.painters.worker.server`."""
+    """Return the function that draws a batch; see `limner.painters.worker`."""
     transformers: Any = import_module("transformers")
     processor, model = load_model("JanusForConditionalGeneration", weights, dtype, device)
     if not hasattr(model.generation_config, "generation_kwargs"):
@@ -98,7 +98,7 @@ def open_emu3(
     top_k: int = 2048,
     negative_prompt: str = "",
 ) -> Callable[[list[BatchItem]], list[Any]]:
-    """Return the function that draws a batch; see `limner.painters.worker.server`."""
+    """Return the function that draws a batch; see `limner.painters.worker`."""
     transformers: Any = import_module("transformers")
     processor, model = load_model("Emu3ForConditionalGeneration", weights, dtype, device)
     words, mapping = processor.tokenizer, model.model.vocabulary_mapping

@@ -37,7 +37,7 @@ def build(
     flat = []
     for printed_too, own_too in sides:
         sheet = _sheet(layout, sections, own if own_too else None, printed_too and choice.published)
-        if any(group.rows for group in sheet.blocks):
+        if sheet.blocks:
             flat.append(sheet if choice.intervals else _with_cells(sheet, lambda cells: map(_bare, cells)))
     shown = flat if choice.full else [_concise(sheet) for sheet in flat]
     remarks = notes(layout, held, [group for sheet in shown for group in sheet.blocks], choice.intervals)
@@ -47,7 +47,7 @@ def build(
         layout.title,
         tuple(turned(sheet, layout.turn) for sheet in shown),
         tuple(flat),
-        tuple(caption(layout, held, choice.published, choice.full, sections)),
+        tuple(caption(layout, held, choice, sections)),
         tuple(remarks[:most]),
         tuple(own.footnotes),
         details=tuple(remarks[len(remarks[:most]) :]),
@@ -90,12 +90,10 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | 
     columns: Sequence[Column] = ()
     groups: list[RowBlock] = []
     for section in sections:
-        names = own.judges if own else []
-        if printed_too and (printed := published(layout, section)):
-            names = judges(printed)
-        column_specs = specs(layout, section, names)
+        printed = published(layout, section) if printed_too else []
+        column_specs = specs(layout, section, judges(printed) if printed or own is None else own.judges)
         columns = columns or (own.heads(column_specs) if own else [spec.column for spec in column_specs])
-        printed_rows = published_rows(layout, section, column_specs) if printed_too else []
+        printed_rows = published_rows(layout, column_specs, printed)
         mine = own.make(column_specs) if own else []
         if section is None:
             groups += grouped(layout, printed_rows, mine)
@@ -119,18 +117,16 @@ def grouped(
 ) -> list[RowBlock]:
     """Return the groups in the layout's order, published rows first in each; rows without a group come last."""
     homes = [(_home(layout, one), one, line) for one, line in own]
-    blocks = [RowBlock("", tuple(line for group, line in published if group is None))]
+    loose = {"": [line for group, line in published if group is None]}
+    for home, one, line in homes:
+        if home is None:
+            loose.setdefault(_title(layout, one), []).append(line)
+    blocks = [RowBlock("", tuple(loose.pop("")))]
     for row_group in layout.groups:
         inside = [line for group, line in published if group is row_group]
         inside += [line for home, _, line in homes if home is row_group]
         blocks.append(RowBlock(row_group.title, tuple(inside), row_group.ranked))
-    rest: dict[str, list[TableRow]] = {}
-    for home, one, line in homes:
-        if home is None:
-            rest.setdefault(_title(layout, one), []).append(line)
-    if "" in rest:
-        blocks[0] = replace(blocks[0], rows=(*blocks[0].rows, *rest.pop("")))
-    return blocks + [RowBlock(title, tuple(inside), title != CONTROLS) for title, inside in rest.items()]
+    return blocks + [RowBlock(title, tuple(inside), title != CONTROLS) for title, inside in loose.items()]
 
 
 def _home(layout: Layout, own: PainterResult | None) -> RowGroup | None:
@@ -246,16 +242,8 @@ def _blocks(sheet: Sheet, scores: bool) -> Sheet:
     return replace(sheet, columns=tuple(columns), blocks=tuple(blocks))
 
 
-REMARKS = 8
-"""The most remarks below a table; `limner scores` shows all."""
-
-
 def caption(
-    layout: Layout,
-    held: Holdings | None,
-    with_published: bool,
-    boards: bool,
-    sections: Sequence[Section | None] = (None,),
+    layout: Layout, held: Holdings | None, choice: TableChoice, sections: Sequence[Section | None]
 ) -> list[str]:
     """Return the lines of the caption: title, sources of the figures, and the store's judges and questions."""
     tables = layout.tables(None)
@@ -263,13 +251,13 @@ def caption(
     place = tables[0] if len(tables) == 1 else f"Tables {numbers}"
     name = layout.paper.cite.partition(" ")[0]
     lines = [f"{name}, {place}: {layout.title}." if tables else f"{name}: {layout.title}."]
-    if with_published and (tables or layout.sections):
+    if choice.published and (tables or layout.sections):
         marked = [judge for section in layout.sections or (None,) for judge in judges(published(layout, section))]
         # "X + Y" names both judges of a combined number; it is dropped if X and Y are listed anyway.
         alone = [judge for judge in dict.fromkeys(marked) if not set(judge.split(" + ")) <= {*marked} - {judge}]
         by = f", judge {' and '.join(alone)}" if alone and layout.rows == "painters" else ""
         lines.append(f"Published figures: {layout.paper.cite}{by}.")
-        about = [release_board(layout, board).about for board in layout.boards if boards]
+        about = [release_board(layout, board).about for board in layout.boards if choice.full]
         lines += [f"{each} Its rows are not ranked with the paper's." for each in about]
     by = ""
     if layout.rows == "painters" and held is not None and held.rows:
@@ -381,9 +369,7 @@ def _remarks(rows: Sequence[PainterResult]) -> list[str]:
     for own in rows:
         for remark in own.scores[None].remarks:
             by_remark.setdefault(remark, []).append(own.name)
-    lines = [
+    return [
         remark if len(names) == len(rows) else f"{', '.join(dict.fromkeys(names))}: {remark}"
         for remark, names in by_remark.items()
     ]
-    more = len(lines) - REMARKS
-    return lines if more <= 0 else [*lines[:REMARKS], f"… and {more} more remarks; `limner scores` shows them all."]

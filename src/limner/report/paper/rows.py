@@ -57,27 +57,23 @@ class StoreRows:
             return [(None, line) for line in agreement_rows(self.layout, held.agreement, specs)]
         if self.layout.rows == "judges":
             return [(None, self._judge_row(rows, specs)) for rows in group_by_evaluator(held.rows)]
-        if self.layout.by_judge:
-            painters: dict[str, list[PainterResult]] = {}
-            for own in held.rows:
-                painters.setdefault(own.name, []).append(own)
-            return self._ordered(
-                [(rows[0], self._painter_row(rows[0], specs, rows)) for rows in painters.values()], specs
-            )
-        return self._ordered([(own, self._painter_row(own, specs, [own])) for own in held.rows], specs)
+        painters: dict[object, list[PainterResult]] = {}
+        for place, own in enumerate(held.rows):
+            painters.setdefault(own.name if self.layout.by_judge else place, []).append(own)
+        return self._ordered([(rows[0], self._painter_row(rows, specs)) for rows in painters.values()], specs)
 
-    def _painter_row(
-        self, own: PainterResult, specs: Sequence[ColumnSpec], others: Sequence[PainterResult]
-    ) -> TableRow:
+    def _painter_row(self, rows: Sequence[PainterResult], specs: Sequence[ColumnSpec]) -> TableRow:
+        """Return the row of a painter, given its results: one, or one for each judge."""
         assert self.held is not None
+        own = rows[0]
         group, judged = own.group, not self.layout.by_judge
         label = f"{own.name} · {group.evaluator.name}" if judged and len(self.judges) > 1 else own.name
         about = {"painter": group.painter, "strategy": group.strategy, "reading": self.held.reading}
         about |= {"judge": group.judge if judged else "", "n": str(own.scores[None].n)}
         about["evaluator"] = group.evaluator.name if judged else ""
-        cells = tuple(painter_cell(own, spec, others, self.held.agreement) for spec in specs)
-        notes = self._notes(others, own.scores[None].n)
-        coverage = None if self.layout.about_people else min(row.group.coverage for row in others)
+        cells = tuple(painter_cell(rows, spec, self.held.agreement) for spec in specs)
+        notes = self._notes(rows, own.scores[None].n)
+        coverage = None if self.layout.about_people else min(row.group.coverage for row in rows)
         return TableRow(label, cells, notes=notes, coverage=coverage, about=about)
 
     def _judge_row(self, rows: Sequence[PainterResult], specs: Sequence[ColumnSpec]) -> TableRow:
@@ -118,34 +114,25 @@ class StoreRows:
         return [replace(spec.column, notes=note) for spec, note in zip(specs, notes, strict=True)]
 
     def _ordered(self, lines: list[StoreRow], specs: Sequence[ColumnSpec]) -> list[StoreRow]:
-        if self.layout.by_painter:
-            return sorted(lines, key=_by_painter)
         place = next((n for n, spec in enumerate(specs) if spec.column.path == self.layout.order), None)
 
-        def best_first(pair: StoreRow) -> tuple[bool, float, str]:
-            value = None if place is None else pair[1].cells[place].value
-            return (value is None, -(value or 0.0), pair[1].label)
+        def order(pair: StoreRow) -> tuple[Any, ...]:
+            own, line = pair
+            if self.layout.by_painter and own is not None:
+                return own.group.painter, own.group.strategy != DIRECT, own.group.strategy, line.label
+            value = None if place is None else line.cells[place].value
+            return value is None, -(value or 0.0), line.label
 
-        return sorted(lines, key=best_first)
-
-
-def _by_painter(pair: StoreRow) -> tuple[str, bool, str, str]:
-    own, line = pair
-    if own is None:
-        return ("", False, "", line.label)
-    return (own.group.painter, own.group.strategy != DIRECT, own.group.strategy, line.label)
+        return sorted(lines, key=order)
 
 
-def painter_cell(
-    own: PainterResult, spec: ColumnSpec, others: Sequence[PainterResult], agreement: Agreements | None = None
-) -> Cell:
-    """Return a painter's cell; `others` are the painter's rows, one for each judge."""
-    figure = spec.figure
+def painter_cell(rows: Sequence[PainterResult], spec: ColumnSpec, agreement: Agreements | None = None) -> Cell:
+    """Return a painter's cell; `rows` are its results, one for each judge if the table has columns of judges."""
+    figure, own = spec.figure, rows[0]
     if figure.agreement is not None:
         return agreement.cell(own.evaluator.name, figure.agreement, spec, own.group.name) if agreement else Cell()
     if spec.value.judge is not None:
-        under = [row for row in others if row.evaluator.name == spec.value.judge]
-        return _score(under[0], spec) if under else Cell()
+        return next((_score(row, spec) for row in rows if row.evaluator.name == spec.value.judge), Cell())
     if figure.score is not None:
         return _score(own, spec)
     if figure.fact is not None:
@@ -195,10 +182,9 @@ def _number(value: float | None, spec: ColumnSpec) -> Cell:
 
 def _mean(rows: Sequence[PainterResult], what: str, took: Mapping[str, float] | None = None) -> float | None:
     entries = [entry for own in rows for entry in own.group.entries]
-    if what == "drawing cost":
-        return costs(entries).drawing
-    if what == "marking cost":
-        return costs(entries).marking
+    if what in ("drawing cost", "marking cost"):
+        spent = costs(entries)
+        return spent.drawing if what == "drawing cost" else spent.marking
     markings = [entry.marking for entry in entries if entry.marking is not None]
     done = sum(marking.status == "done" for marking in markings)
     times = [_seconds(marking, took or {}) for marking in markings]
@@ -300,13 +286,6 @@ def judges(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(row["judge"] for row in rows if row["judge"]))
 
 
-def published_rows(
-    layout: Layout, section: Section | None, specs: Sequence[ColumnSpec]
-) -> list[tuple[RowGroup | None, TableRow]]:
-    """Return the published rows in the paper's order, each with its group."""
-    return _rows(layout, specs, published(layout, section))
-
-
 def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> list[RowBlock]:
     """Return the leaderboard's rows in its order, in the layout's groups; they are not ranked with the paper's."""
     ours = {theirs: ours for ours, theirs in board.names.items()}
@@ -316,12 +295,13 @@ def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> l
         if row["table"] == board.table
     ]
     layout = layout.model_copy(update={"groups": board.groups or layout.groups})
-    lines = _rows(layout, specs, figures)
+    lines = published_rows(layout, specs, figures)
     title = release_board(layout, board).title
-    titles: list[tuple[RowGroup | None, str]] = [(None, title)]
-    titles += [(group, f"{group.title}, {title}") for group in layout.groups]
-    blocks = [(title, tuple(line for home, line in lines if home is group)) for group, title in titles]
-    return [RowBlock(title, inside, ranked=False, board=True) for title, inside in blocks if inside]
+    blocks = []
+    for group in (None, *layout.groups):
+        inside = tuple(line for home, line in lines if home is group)
+        blocks.append(RowBlock(f"{group.title}, {title}" if group else title, inside, ranked=False, board=True))
+    return [block for block in blocks if block.rows]
 
 
 def release_board(layout: Layout, board: Board) -> paper.ReleaseBoard:
@@ -336,9 +316,10 @@ def release_board(layout: Layout, board: Board) -> paper.ReleaseBoard:
         raise DataError(f"{layout.key}: rules.toml: {error}") from error
 
 
-def _rows(
+def published_rows(
     layout: Layout, specs: Sequence[ColumnSpec], figures: Iterable[Row]
 ) -> list[tuple[RowGroup | None, TableRow]]:
+    """Return the rows with these published figures in the paper's order, each with its group."""
     bodies: dict[tuple[str, ...], list[Row]] = {}
     for row in figures:
         bodies.setdefault(tuple(row[key] for key in layout.keys or KEYS[layout.rows]), []).append(row)
@@ -376,9 +357,8 @@ def _cell(spec: ColumnSpec, body: Sequence[Row], layout: Layout) -> Cell:
     if figure.column is not None:
         return Cell(body[0][figure.column], published=True)
     if figure.noted is not None:
-        matches = (re.search(figure.noted, row["note"]) for row in body)
-        side = next((match for match in matches if match), None)
-        return Cell(side[1], published=True) if side else Cell(published=True)
+        side = next(filter(None, (re.search(figure.noted, row["note"]) for row in body)), None)
+        return Cell(side[1] if side else MISSING, published=True)
     if figure.metric is None:
         return Cell(published=True)
     wanted = {"category": spec.category, "judge": spec.value.judge}

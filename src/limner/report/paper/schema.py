@@ -215,14 +215,12 @@ class Layout(StrictModel):
     @property
     def agreeing(self) -> bool:
         """Whether it shows the agreement of evaluators, or their ratings."""
-        figures = [figure for part in self.columns for figure in part.figures]
-        return self.rows in AGREEING or any(figure.agreement for figure in figures)
+        return self.rows in AGREEING or any(figure.agreement for part in self.columns for figure in part.figures)
 
     @property
     def about_people(self) -> bool:
         """Whether it shows nothing but agreement and ratings, which rest on drawings instead of common questions."""
-        figures = [figure for part in self.columns for figure in part.figures]
-        return self.rows in AGREEING or all(figure.agreement for figure in figures)
+        return self.rows in AGREEING or all(figure.agreement for part in self.columns for figure in part.figures)
 
     @property
     def by_judge(self) -> bool:
@@ -389,14 +387,12 @@ class ColumnSpec:
 
 def specs(layout: Layout, section: Section | None, judges: Sequence[str]) -> list[ColumnSpec]:
     """Return the columns in order; if the layout has a column per judge, there is one for each of `judges`."""
-    columns = []
-    block = 0
-    for part in layout.columns:
-        for value in _values(part, section, judges):
-            for number, figure in enumerate(part.figures):
-                columns.append(ColumnSpec(figure, value, part, _column(figure, value, part, block, number)))
-            block += 1
-    return columns
+    blocks = [(part, value) for part in layout.columns for value in _values(part, section, judges)]
+    return [
+        ColumnSpec(figure, value, part, _column(figure, value, part, block, number))
+        for block, (part, value) in enumerate(blocks)
+        for number, figure in enumerate(part.figures)
+    ]
 
 
 def _values(part: Part, section: Section | None, judges: Sequence[str]) -> Sequence[Value]:

@@ -6,7 +6,6 @@ Numbers are placed so that they hide neither another number nor a point.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 from math import cos, dist, pi, sin
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,8 @@ from .style import Sketch, inches_high, lines_of, whole, wide
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-KEY_ROW = 0.125
+KEY_SPACING = 1.3
+"""The distance between the lines of a key, relative to its type."""
 KEY_WIDE = 2.1
 """The width of a key to the right of a plane, in inches."""
 NUMBER = 0.22
@@ -73,8 +73,8 @@ def points(frame: Points, width: str) -> Sketch:
     single = width == "single"
     plane, across, inches = (2.3, 2, st.WIDTHS[width]) if single else (3.4, 1, KEY_WIDE)
     names = whole([point.name for point in frame.points], inches / across - NUMBER - 0.06)
-    rows = _rows(names, across)
-    key = sum(rows) + 0.1
+    columns = _columns(names, across)
+    key = max(lines_of([column]) for _, column in columns) * st.SMALL * KEY_SPACING / 72 + 0.1
 
     def paint(figure: FigureBase) -> Callable[[], None]:
         # Subfigures keep their size, however much room an axis and a legend need.
@@ -85,7 +85,7 @@ def points(frame: Points, width: str) -> Sketch:
 
         def finish() -> None:
             _number(panel, [(point.x.value or 0.0, point.y.value or 0.0) for point in frame.points])
-            _key(parts[1], names, across, rows, inches)
+            _key(parts[1], columns, inches)
 
         return finish
 
@@ -94,22 +94,22 @@ def points(frame: Points, width: str) -> Sketch:
     return Sketch(plane + key if single else max(plane, key), paint, frame.caption, scales=scales)
 
 
-def _rows(names: Sequence[str], across: int) -> list[float]:
-    """Return the height of each row of a key, in inches."""
+def _columns(names: Sequence[str], across: int) -> list[tuple[str, str]]:
+    """Return the numbers and the names of each column of a key, with a line of numbers for each line of names."""
     down = -(-len(names) // across)
-    return [KEY_ROW + st.LINE * (lines_of(names[row::down]) - 1) for row in range(down)]
+    lines = [str(n) + "\n" * name.count("\n") for n, name in enumerate(names, 1)]
+    starts = range(0, len(names), down)
+    return [("\n".join(lines[start : start + down]), "\n".join(names[start : start + down])) for start in starts]
 
 
-def _key(part: Any, names: Sequence[str], across: int, rows: Sequence[float], inches: float) -> None:
+def _key(part: Any, columns: Sequence[tuple[str, str]], inches: float) -> None:
     """Write numbers and names from the top of a part of the figure downwards."""
-    high = inches_high(part)
-    starts = list(accumulate(rows, initial=0.05))
-    for n, name in enumerate(names):
-        column, row = divmod(n, len(rows))
-        x, y = column * inches / across + NUMBER, high - starts[row]
-        style = {"va": "top", "fontsize": st.SMALL, "linespacing": st.SPACING}
-        part.text((x - 0.05) / inches, y / high, str(n + 1), ha="right", color=st.GREY, **style)
-        part.text(x / inches, y / high, name, ha="left", **style)
+    top = 1 - 0.05 / inches_high(part)
+    style = {"va": "top", "fontsize": st.SMALL, "linespacing": KEY_SPACING}
+    for n, (numbers, names) in enumerate(columns):
+        x = n / len(columns) + NUMBER / inches
+        part.text(x - 0.05 / inches, top, numbers, ha="right", color=st.GREY, **style)
+        part.text(x, top, names, ha="left", **style)
 
 
 def _plane(figure: FigureBase, panel: Any, frame: Points) -> None:

@@ -118,7 +118,9 @@ def request_of(item: PaperItem, kind: str) -> ItemState:
         rows = tuple(dict.fromkeys(models))
     if layout is not None and layout.rows == "judges":
         columns = specs(layout, None, [])
-        judges = judges or tuple(_judge_key(row, columns) for _, row in published_rows(layout, None, columns))
+        judges = judges or tuple(
+            _judge_key(row, columns) for _, row in published_rows(layout, columns, published(layout, None))
+        )
         wants = {("", judge): (row, judge) for judge in judges for row in rows[:1]}
     else:
         if layout is not None and layout.by_judge:

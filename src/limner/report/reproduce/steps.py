@@ -200,9 +200,7 @@ class Planner:
             plan = self._sampled(step.study, plan)
         if not step.marks:
             return plan
-        preset = self._preset(row.preset)
-        options = {**preset.get("options", {}), **(step.judge.options if step.judge else {})}
-        own = Asking(**{**self._asking(step), "options": options}, variant=preset.get("variant"))
+        own = Asking(**self._asking(step), variant=self._preset(row.preset).get("variant"))
         return replace(plan, judges=self._made(step, own).judges)
 
     def _made(self, step: RunStep, asking: Asking) -> Plan:
@@ -243,7 +241,8 @@ class Planner:
         judge, asked = step.judge or PaperJudge(), self.asked
         spec = judge.judge or asked.judge
         args = judge.args if step.marks else {**judge.args, **asked.judge_args}
-        return {"judges": () if spec is None else (spec,), "args": args, "options": judge.options}
+        options = {**self._preset(step.row.preset).get("options", {}), **judge.options} if step.marks else judge.options
+        return {"judges": () if spec is None else (spec,), "args": args, "options": options}
 
     def command(self, step: RunStep) -> str:
         """Return the command line of a step."""
@@ -251,9 +250,8 @@ class Planner:
         words = ["limner", "mark" if step.marks else "run", asked.exam]
         if step.marks:
             preset = self._preset(row.preset)
-            words += ["--painter", (row.word or "").partition("=")[0]] if row.word else []
+            words += ["--painter", row.word.partition("=")[0]] if row.word else []
             words += ["--variant", preset["variant"]] if "variant" in preset else []
-            asking["options"] = {**preset.get("options", {}), **asking["options"]}
         else:
             words += ["--painter", row.word] if row.word is not None else []
             words += _pairs("--painter-arg", row.painter_args)

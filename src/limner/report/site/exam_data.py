@@ -24,7 +24,7 @@ from .answers import answer
 from .chunks import Chunks, no_folders, without_folders
 from .inventory import DrawingSlot, Inventory, step_images, steps_of
 from .judge_data import MAX_REASON, JudgeData, criteria_json
-from .leaderboard import JudgeTable, board_notes, by_json, numbers_json, published, table_json
+from .leaderboard import JudgeTable, board_notes, by_json, numbers_json, published, rounded, table_json
 from .pages import Provenance
 from .pair_data import write_pairs
 from .pictures import Pictures
@@ -142,10 +142,8 @@ class ExamData:
         body: dict[str, Any] = {"name": inventory.name, "kind": inventory.kind.name, "title": inventory.kind.title}
         body |= {"reading": terms.reading, "on": terms.on, "constants": dict(terms.constants)}
         body |= {"tags": inventory.tags, "published": len(paper["rows"])}
-        body["scores"] = [
-            {"name": s.name, "top": s.top, "about": s.about, "digits": s.digits, "main": s.main}
-            for s in columns(inventory.protocol)
-        ]  # fmt: skip
+        names = ("name", "top", "about", "digits", "main")
+        body["scores"] = [{name: getattr(each, name) for name in names} for each in columns(inventory.protocol)]
         body["painters"] = [
             {"key": p.key, "row": no_folders(p.name), "name": no_folders(p.label), "strategy": p.strategy,
              "spec": no_folders(p.what), "control": p.control, "done": p.done, "failed": p.failed, "absent": p.absent,
@@ -227,10 +225,6 @@ EXTREMES = 6
 """The number of best and of worst drawings shown for a painter."""
 
 
-def _share(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
-
-
 def write_gallery(exam: ExamData) -> None:
     """Write all drawings as a few columns of numbers."""
     slots = list(exam.inventory.slots.values())
@@ -244,7 +238,7 @@ def write_gallery(exam: ExamData) -> None:
             "seed": [slot.seed for slot in some],
             "image": [exam.pictures.small(slot.image) for slot in some],
             "status": [0 if slot.status == "done" else slot.status for slot in some],
-            "met": [[_share(met.get(slot.number)) for slot in some] for met in exam.judges.met],
+            "met": [[rounded(met.get(slot.number), 4) for slot in some] for met in exam.judges.met],
         }
         exam.chunks.add(f"drawings/{start // PART_ROWS}", body)
 
@@ -285,7 +279,7 @@ def _means(inventory: Inventory, met: Mapping[int, float]) -> dict[int, float | 
     for slot in inventory.slots.values():
         if slot.number in met and not inventory.painters[slot.painter].control:
             sums.setdefault(slot.question, []).append(met[slot.number])
-    return {question: _share(sum(values) / len(values)) for question, values in sums.items()}
+    return {question: rounded(sum(values) / len(values), 4) for question, values in sums.items()}
 
 
 def _words(question: Question[Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from statistics import fmean
 from typing import Any
 from zlib import crc32
@@ -17,7 +18,7 @@ from ...scoring.groups import with_warnings
 from ...scoring.numbers import shares
 from .chunks import Chunks, no_folders
 from .inventory import DrawingSlot, Inventory
-from .leaderboard import JudgeTable, boards
+from .leaderboard import JudgeTable, boards, rounded
 from .pictures import Pictures
 
 MAX_REASON = 4000
@@ -61,9 +62,8 @@ class JudgeData:
 
     def tile(self, table: JudgeTable, slot: DrawingSlot, pictures: Pictures) -> dict[str, Any]:
         """Return a drawing for a list of pictures, with the share of its criteria that are met."""
-        met, inventory = self.met[table.number].get(slot.number), self.inventory
-        body = {"p": slot.painter, "d": slot.short, "image": pictures.small(slot.image)}
-        body["met"] = None if met is None else round(met, 4)
+        met, inventory = rounded(self.met[table.number].get(slot.number), 4), self.inventory
+        body = {"p": slot.painter, "d": slot.short, "image": pictures.small(slot.image), "met": met}
         return body | {"id": inventory.questions[slot.question].id, "key": inventory.keys[slot.question]}
 
     def _groups(self, evaluator: Evaluator) -> list[Group]:
@@ -161,17 +161,17 @@ MAX_EXAMPLE_TEXT = 400
 """The most characters shown of an example's text."""
 
 
-def sort_of(criterion: Criterion) -> str:
+@cache
+def sort_of(id: str, kind: str) -> str:
     """Return the sort of a criterion: its id in words, without the part that numbers single criteria.
 
-    >>> some = ("point/3", "", "point"), ("spelling", "", "rating"), ("text/t1/exact", "", "exact")
-    >>> [sort_of(Criterion(*one)) for one in some]
-    ['point', 'spelling', 'text exact']
-    >>> sort_of(Criterion("layout/panel_count", "", "layout"))
+    >>> sort_of("point/3", "point"), sort_of("spelling", "rating"), sort_of("text/t1/exact", "exact")
+    ('point', 'spelling', 'text exact')
+    >>> sort_of("layout/panel_count", "layout")
     'layout panel count'
     """
-    parts = criterion.id.split("/")
-    if len(parts) == 2 and (parts[1].isdigit() or (criterion.kind == parts[0] and parts[0] != "layout")):
+    parts = id.split("/")
+    if len(parts) == 2 and (parts[1].isdigit() or (kind == parts[0] and parts[0] != "layout")):
         parts = parts[:1]
     elif len(parts) > 2:
         parts = [parts[0], parts[-1]]
@@ -217,7 +217,6 @@ class Faults:
 
     def __init__(self) -> None:
         self._sorts: dict[tuple[int, int], dict[str, FaultSort]] = {}
-        self._names: dict[tuple[str, str], str] = {}
 
     def add(self, way: int, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> None:
         """Count the marks of one drawing."""
@@ -227,8 +226,7 @@ class Faults:
             criterion = by_id.get(mark.criterion)
             if criterion is None or mark.value is None:
                 continue
-            if (sort := sorts.get(name := self._name(criterion))) is None:
-                sort = sorts[name] = FaultSort()
+            sort = sorts.setdefault(sort_of(criterion.id, criterion.kind), FaultSort())
             sort.decided += 1
             sort.met += criterion.share(mark.value)
             if mark.value < criterion.top:
@@ -236,12 +234,6 @@ class Faults:
                 lost = (criterion.weight or 1.0) * (1 - criterion.share(mark.value))
                 chance = crc32(f"{slot.short} {mark.criterion}".encode("utf-8", "replace"))
                 sort.fail(slot.question, lost, chance, (slot, criterion, mark))
-
-    def _name(self, criterion: Criterion) -> str:
-        key = criterion.id, criterion.kind
-        if key not in self._names:
-            self._names[key] = sort_of(criterion)
-        return self._names[key]
 
     def of(self, painter: int, way: int) -> list[dict[str, Any]]:
         """Return a painter's faults under one judge, starting with the sort of which the smallest share is met."""

@@ -249,18 +249,19 @@ def numbers_json(body: Numbers) -> dict[str, Any]:
     return {
         "n": body.n,
         "scores": {name: _interval(interval) for name, interval in body.scores.items() if interval.value is not None},
-        "bounds": {name: [_cut(low), _cut(high)] for name, (low, high) in body.bounds.items()},
+        "bounds": {name: [rounded(low), rounded(high)] for name, (low, high) in body.bounds.items()},
         "decided": dict(body.decided),
     }
 
 
 def _interval(interval: Interval) -> list[float | None]:
-    ends = [_cut(interval.value), _cut(interval.low), _cut(interval.high)]
+    ends = [rounded(interval.value), rounded(interval.low), rounded(interval.high)]
     return [*ends, interval.n] if interval.low is None and interval.n < MIN_CLUSTERS else ends
 
 
-def _cut(number: float | None) -> float | None:
-    return None if number is None else round(number, 6)
+def rounded(number: float | None, digits: int = 6) -> float | None:
+    """Return a number with the digits that pages need."""
+    return None if number is None else round(number, digits)
 
 
 def lead(rows: Sequence[Standing], scores: Sequence[Score]) -> str | None:

@@ -15,7 +15,7 @@ from ...scoring.numbers import make_derive, met_shares, shares
 from ...scoring.stats import Interval, difference_interval
 from .chunks import Chunks
 from .inventory import Inventory
-from .leaderboard import JudgeTable, testable
+from .leaderboard import JudgeTable, rounded, testable
 
 MAX_INTERVAL_ROWS = 45
 """The most rows for which every pair has an interval; a pair takes a few ms and 60 bytes per score."""
@@ -51,7 +51,7 @@ def _painters(inventory: Inventory, table: JudgeTable) -> dict[str, Any]:
     places = [inventory.places[group.painter, group.strategy] for group in side.groups]
     values = {
         score.name: {
-            place: _round(numbers[score.name])
+            place: rounded(numbers[score.name])
             for place, numbers in zip(places, side.values, strict=True)
             if score.name in numbers
         }
@@ -89,7 +89,7 @@ def _pairs(table: JudgeTable, places: Sequence[int], score: Score, tested: bool)
 
 
 def _verdict(pair: Pair) -> list[Any]:
-    return [_round(pair.deciding_p), pair.differing, pair.verdict, pair.corrected]
+    return [rounded(pair.deciding_p), pair.differing, pair.verdict, pair.corrected]
 
 
 def _gap(side: Comparable, a: int, b: int, score: Score) -> Interval:
@@ -137,7 +137,7 @@ def _differences(
         return
     for score in dict.fromkeys((*scores, MET)):
         if all(score.name in values for values in side.values):
-            values = [_round(values[score.name]) for values in side.values]
+            values = [rounded(values[score.name]) for values in side.values]
             yield score.name, [*_cut(_gap(side, 0, 1, score)), *values]
 
 
@@ -185,9 +185,5 @@ def _listed(column: dict[str, list[float]], inventory: Inventory) -> list[float 
     return [round(sum(some) / len(some), 4) if some else None for some in values]
 
 
-def _round(number: float | None) -> float | None:
-    return None if number is None else round(number, 6)
-
-
 def _cut(gap: Interval) -> list[float | int | None]:
-    return [_round(gap.value), _round(gap.low), _round(gap.high), gap.n]
+    return [rounded(gap.value), rounded(gap.low), rounded(gap.high), gap.n]

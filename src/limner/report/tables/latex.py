@@ -35,11 +35,8 @@ LONG = 60
 def render(table: Table) -> str:
     """Return one or more table environments, below a comment that names the required packages."""
     sheets = [part for sheet in table.sheets for part in _parts(sheet)]
-    body = "\n\n".join(
-        "\n".join(line)
-        for number, sheet in enumerate(sheets)
-        for line in _floats(table, sheet, number == len(sheets) - 1)
-    )
+    floats = [lines for sheet in sheets for lines in _floats(table, sheet, sheet is sheets[-1])]
+    body = "\n\n".join("\n".join(lines) for lines in floats)
     return "\n".join([*needs(body), "", body]) + "\n"
 
 
@@ -192,15 +189,14 @@ def _overs(columns: Sequence[Strip], size: TypeSize) -> list[str]:
 def _rows(boxes: Sequence[TexBox], counts: Sequence[int] = (), bottom: bool = False) -> list[str]:
     """Return cells side by side, with a row for each line of the tallest cell; cells may span several columns."""
     high = max(len(box.lines) for box in boxes)
-    lines = []
-    for number in range(high):
-        cells = []
-        for box, count in zip(boxes, counts or [0] * len(boxes), strict=True):
-            at = number - (high - len(box.lines) if bottom else 0)
-            cell = box.lines[at] if 0 <= at < len(box.lines) else ""
-            cells.append(rf"\multicolumn{{{count}}}{{c}}{{{cell}}}" if count > 1 or (count and cell) else cell)
-        lines.append(" & ".join(cells) + r" \\")
-    return lines
+    columns = []
+    for box, count in zip(boxes, counts or [0] * len(boxes), strict=True):
+        empty = [""] * (high - len(box.lines))
+        lines = [*empty, *box.lines] if bottom else [*box.lines, *empty]
+        columns.append(
+            [rf"\multicolumn{{{count}}}{{c}}{{{line}}}" if count > 1 or (count and line) else line for line in lines]
+        )
+    return [" & ".join(cells) + r" \\" for cells in zip(*columns, strict=True)]
 
 
 def _title(group: RowBlock, columns: Sequence[Strip], size: TypeSize) -> list[str]:
@@ -278,7 +274,10 @@ class Strip:
 def strips(sheet: Sheet, size: TypeSize, below: bool | None) -> list[Strip]:
     """Return the columns, starting with the row labels; intervals are `below` their numbers, beside, or left out."""
     lines = list(sheet.rows())
-    labels = [_named(_hung(size.lines(line.label, LABEL)), line, size, LABEL) for line in lines]
+    labels = []
+    for line in lines:
+        first, *further = size.lines(line.label, LABEL)
+        labels.append(_named([first, *(f"{HANG}{more}" for more in further)], line, size, LABEL))
     columns = [_strip(Column(sheet.stub, words=True), labels, size)]
     for place, column in enumerate(sheet.columns):
         columns.append(_strip(column, [_cell(line.cells[place], size, below) for line in lines], size))
@@ -310,10 +309,6 @@ def _widened(columns: list[Strip], size: TypeSize) -> list[Strip]:
         last = inside[-1]
         widened += [*inside[:-1], replace(last, width=last.width + max(0.0, longest - _width(inside)))]
     return widened
-
-
-def _hung(lines: Sequence[str]) -> list[str]:
-    return [lines[0], *(f"{HANG}{line}" for line in lines[1:])]
 
 
 def _named(lines: Sequence[str], row: TableRow | Column, size: TypeSize, room: float = 0.0) -> TexBox:

@@ -192,18 +192,20 @@ def preferences_csv(preferences: Sequence[Preferences]) -> str:
 
 def _numbers(preferences: Preferences) -> Iterator[dict[str, Any]]:
     head = {name: getattr(preferences, name) for name in ("exam", "study", "evaluator", "scale")}
+
+    def line(measure: str, interval: Interval, n: int = preferences.n, **more: Any) -> dict[str, Any]:
+        return {**head, "measure": measure, **interval.to_json(), "n": n, **more}
+
     for each in preferences.painters:
         n = each.wins + each.ties + each.losses
-        yield {**head, "first": each.painter, "measure": "win_rate", **each.rate.to_json(), "n": n}
-        yield {**head, "first": each.painter, "measure": "strength", **each.strength.to_json(), "n": n}
+        yield line("win_rate", each.rate, n, first=each.painter)
+        yield line("strength", each.strength, n, first=each.painter)
     for pair in preferences.pairs:
         n = pair.wins + pair.ties + pair.losses
-        names = {"first": pair.first, "second": pair.second}
-        yield {**head, **names, "measure": "win_rate", **pair.rate.to_json(), "n": n}
-    yield {**head, "measure": "shown_first", **preferences.shown_first.to_json(), "n": preferences.n}
-    order = {**preferences.order.to_json(), "n": preferences.n, "p": preferences.order_p}
-    yield {**head, "measure": "order_effect", **order}
-    yield {**head, "measure": "davidson_nu", **preferences.ties.to_json(), "n": preferences.n}
+        yield line("win_rate", pair.rate, n, first=pair.first, second=pair.second)
+    yield line("shown_first", preferences.shown_first)
+    yield line("order_effect", preferences.order, p=preferences.order_p)
+    yield line("davidson_nu", preferences.ties)
 
 
 WEIGHT_COLUMNS = ("exam", "score", "train", "held_out", "measure", "name", "n", "value", "low", "high")

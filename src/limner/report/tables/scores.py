@@ -76,15 +76,14 @@ def _under_one(rows: Sequence[Standing], protocol: Protocol[Any], score: Score |
 
 def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Score], list[Score]]:
     """Return the scores with a value or informative bounds in any row, and the other scores."""
-    informative, main = [], [score for score in columns(protocol) if score.main]
+    main = [score for score in columns(protocol) if score.main]
+    informative = []
     for score in main:
         valued = any(row.numbers.value(score.name) is not None for row in rows)
         bounds = [row.bounds.get(score.name) for row in rows]
         if valued or any(b and (b[0] > 0 or b[1] < score.top) for b in bounds):
             informative.append(score)
-    if not informative:
-        return main, []
-    return informative, [score for score in main if score not in informative]
+    return informative or main, [score for score in main if informative and score not in informative]
 
 
 def _table(rows: Sequence[Standing], scores: Sequence[Score], remarks: Sequence[str]) -> Table:

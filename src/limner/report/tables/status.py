@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...build.recipe import BuildRecipe, PaperCount, RecipeStep
 from ...build.records import StepCount
@@ -160,15 +159,18 @@ def demo_table(standings: Mapping[str, Sequence[Standing]]) -> Table:
 
 def demo_sentences(standings: Mapping[str, Sequence[Standing]]) -> list[str]:
     """Return what the table shows, in words: whether each exam ranks the painters, and which it cannot tell apart."""
-    columns = _demo_columns(standings)
-    disordered = [column.head for column in columns if not column.ordered]
+    disordered, ties = [], []
+    for column in _demo_columns(standings):
+        scores = [column.values[painter] for painter in PAINTERS if painter in column.values]
+        if len(scores) < 2 or scores[0] == scores[1] or scores != sorted(scores, reverse=True):
+            disordered.append(column.head)
+        for score in dict.fromkeys(scores):
+            tied = [painter for painter in PAINTERS if column.values.get(painter) == score]
+            ties += [f"{column.head} gives the same score to: {', '.join(tied)}."] if len(tied) > 1 else []
     if disordered:
-        sentences = [f"Some worse drawings score above better ones in: {', '.join(disordered)}."]
-    else:
-        order = "the right drawings first, a blank sheet last, and no drawing above a better one"
-        sentences = [f"Every exam ranks the painters as anyone would: {order}."]
-    ties = [(column.head, ", ".join(tied)) for column in columns for tied in column.ties]
-    return sentences + [f"{head} gives the same score to: {tied}." for head, tied in ties]
+        return [f"Some worse drawings score above better ones in: {', '.join(disordered)}.", *ties]
+    order = "the right drawings first, a blank sheet last, and no drawing above a better one"
+    return [f"Every exam ranks the painters as anyone would: {order}.", *ties]
 
 
 def ocr_sentence() -> str:
@@ -183,28 +185,12 @@ def ocr_sentence() -> str:
     )
 
 
-@dataclass(frozen=True)
-class _DemoColumn:
+class _DemoColumn(NamedTuple):
     """A score of an exam, by painter."""
 
     head: str
     values: Mapping[str, float]
     digits: int
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the first painter is best, the last is worst, and no painter is above a better one."""
-        values = [self.values[painter] for painter in PAINTERS if painter in self.values]
-        return values == sorted(values, reverse=True) and len(values) > 1 and values[0] > values[1]
-
-    @property
-    def ties(self) -> list[list[str]]:
-        """The painters that have the same score."""
-        groups: dict[float, list[str]] = {}
-        for painter in PAINTERS:
-            if painter in self.values:
-                groups.setdefault(self.values[painter], []).append(painter)
-        return [group for group in groups.values() if len(group) > 1]
 
 
 def _demo_columns(standings: Mapping[str, Sequence[Standing]]) -> list[_DemoColumn]:

@@ -104,10 +104,6 @@ class Comparison(Plain):
     tests: int
     reason: str | None = None
 
-    def pair(self, one: str, other: str) -> Pair | None:
-        """Return the pair of these two painters, in either order; None if they are not compared."""
-        return next((pair for pair in self.pairs if {pair.first, pair.second} == {one, other}), None)
-
     def ties(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the longest runs of these painters in which no two are significantly different.
 

@@ -4,17 +4,7 @@ Results do not depend on the order of the input, with one exception: `bootstrap`
 so their callers sort clusters by name. A missing number is None with a reason.
 """
 
-from .agreement import (
-    FORMS,
-    Flips,
-    MarkAgreement,
-    RatedUnit,
-    chance_corrected,
-    flips,
-    icc,
-    krippendorff_alpha,
-    mark_agreement,
-)
+from .agreement import FORMS, Flips, RatedUnit, chance_corrected, flips, icc, krippendorff_alpha, mark_agreement
 from .correlation import (
     MEASURES,
     Correlation,
@@ -23,19 +13,16 @@ from .correlation import (
     exchange_p,
     exchangeable_blocks,
     kendall,
-    ordinal,
     pearson,
     rank_agreement,
     rank_intervals,
     spearman,
     spearman_spread,
 )
-from .paired import POWER, Paired, difference_interval, holm, paired, questions_needed, spread_of_differences
+from .paired import Paired, difference_interval, holm, paired, questions_needed
 from .resample import (
     ALPHA,
     MIN_CLUSTERS,
-    RESAMPLES,
-    SEED,
     Interval,
     Measure,
     Parts,
