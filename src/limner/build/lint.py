@@ -93,8 +93,9 @@ def lint_entries(how: LintSettings, body: Mapping[str, Any]) -> tuple[list[Lint]
 
 YES_NO = 0.8
 """The share of yes/no questions from which all criteria of a kind must be such questions."""
-ALIKE = 0.86
-"""The similarity of embeddings from which two criteria ask the same, if no name, number or word of contrast differs."""
+ALIKE, SHAPE = 0.84, 0.6
+"""The similarity of embeddings from which two criteria may ask the same, and that of their words in order from which
+they rather are one sentence about two things."""
 _CONTRASTS = frozenset(Path(__file__).with_name("contrast_words.txt").read_text(encoding="utf-8").split())
 """Words that tell one part of a drawing from another, such as first and second; embeddings hardly distinguish them."""
 _SENTENCE = re.compile(r"[.?!][\"”'’)]?\s*$")
@@ -201,7 +202,7 @@ def is_reworded(first: str, second: str) -> bool:
     >>> is_reworded("Does an arrow lead from the sun to the leaf?", "Does an arrow lead from the leaf to the sun?")
     False
     """
-    if not may_mean_same(first, second):
+    if not _same_names(first, second):
         return False
     if _DIRECTED.search(first) and _ordered(first) != _ordered(second):
         return False
@@ -209,11 +210,19 @@ def is_reworded(first: str, second: str) -> bool:
 
 
 def may_mean_same(first: str, second: str) -> bool:
-    """Return whether two criteria with near embeddings may ask the same: no name and no word of contrast differs.
+    """Return whether two criteria with near embeddings may ask the same: no name differs, and the sentences do.
 
-    >>> may_mean_same("Does the first curve rise?", "Does the second curve rise?")
+    >>> may_mean_same("Is the sodium shell filled?", "Is the neon shell filled?")
     False
     """
+    from rapidfuzz.distance import Indel
+
+    shape = Indel.normalized_similarity(plain(first).split(), plain(second).split())
+    return shape < SHAPE and _same_names(first, second)
+
+
+def _same_names(first: str, second: str) -> bool:
+    """Return whether labels, numbers and single letters of two criteria are equal, and no words of contrast differ."""
     if any(rule.findall(first) != rule.findall(second) for rule in _NAMES):
         return False
     one, two = (_CONTRASTS.intersection(re.findall(r"\w+", text.casefold())) for text in (first, second))
