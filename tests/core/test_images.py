@@ -161,6 +161,17 @@ def test_header_size_respects_exif_orientation(orientation: int, size: tuple[int
     assert bool(info.notes) == (orientation in (3, 6))
 
 
+def test_rejection_names_actual_file_type() -> None:
+    for data, message in (
+        (b"<svg/>", "this is SVG"),
+        (b"%PDF-1.7", "this is PDF"),
+        (b"{}", "this is JSON"),
+        (b"x", "not"),
+    ):
+        with pytest.raises(BadImage, match=message):
+            inspect(data)
+
+
 def test_large_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images, "_room", images.PixelRoom(64))
     inside, most, all_in = 0, 0, threading.Barrier(4)

@@ -38,7 +38,7 @@ def test_mmmg_counts_regions_as_the_paper_or_says_how_instead(store: Store, monk
         return Named()
 
     monkeypatch.setattr("limner.running.setup.open_probe", open_probe)
-    monkeypatch.setattr("limner.running.setup.open_probes", lambda needs, uses, wanted, *_: [wanted.regions])
+    monkeypatch.setattr("limner.running.setup.open_probes", lambda needs, uses, wanted, *_: [wanted.words["regions"]])
     plan = planned(store, "mmmg", "paper", "control/blank")
     assert [opened, *map(list, (plan.probes, plan.notes))] == [["sam2.1-large"], ["sam2.1-large"], []]
 

@@ -33,6 +33,11 @@ SUFFIXES = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp", "GIF": "gif", "BMP": "b
 """Accepted formats -> the suffix of their files in the store."""
 ORIENTATION = 0x0112
 """The EXIF field with an image's orientation."""
+OTHER_FORMATS = (
+    (b"%PDF", "PDF"), (b"II*\0", "TIFF"), (b"MM\0*", "TIFF"), (b"\0\0\1\0", "an icon"), (b"PK\3\4", "a ZIP archive"),
+    (b"\x1f\x8b", "gzip"), (b"{", "JSON"), (b"<!doctype html", "HTML"), (b"<html", "HTML"), (b"<svg", "SVG"),
+)  # fmt: skip
+"""First bytes of files that are often mistaken for images."""
 WEB_FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
 """Formats that services accept unchanged."""
 
@@ -83,7 +88,9 @@ def inspect(source: bytes | Path) -> ImageInfo:
         with Image.open(stream, formats=list(SUFFIXES)) as image:
             info = _header(image)
     except UnidentifiedImageError as error:
-        raise BadImage(f"not an image (accepted: {', '.join(SUFFIXES)})") from error
+        other = _guess_format(source)
+        problem = f"this is {other}, not an image" if other else "not an image"
+        raise BadImage(f"{problem} (accepted: {', '.join(SUFFIXES)})") from error
     except PermissionError:
         raise  # The problem is not the image.
     except Exception as error:  # A malicious header can raise anything.
@@ -113,6 +120,21 @@ def _header(image: Any) -> ImageInfo:
     if getattr(image, "is_animated", False):
         notes.append("only the first of several frames is used")
     return ImageInfo(kind, width, height, tuple(notes))
+
+
+def _guess_format(source: bytes | Path) -> str | None:
+    """Guess the type of a file that is not an image, from its first bytes; None if unknown."""
+    if isinstance(source, bytes):
+        head = source[:512]
+    else:
+        with source.open("rb") as file:
+            head = file.read(512)
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower() if head[:1] in b"\xef \t\r\n<" else head
+    if head.startswith(b"<?xml"):
+        return "SVG" if b"<svg" in head else "XML"
+    if head[4:8] == b"ftyp":
+        return "AVIF, HEIC or a video"
+    return next((name for start, name in OTHER_FORMATS if head.startswith(start)), None)
 
 
 def decode(data: bytes) -> Image:
