@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ from click.testing import CliRunner
 from limner.build.engine import Spending, new_build, with_models
 from limner.build.export import export
 from limner.build.recipe import check_recipe, recipes
+from limner.build.review_files import read_review
 from limner.cli import limner
 from limner.core import settings
-from limner.core.errors import DataError
+from limner.core.errors import DataError, UsageError
 from limner.store import Store
 from tests.build.scripted import Heard, Route, scripted, write_provider
 from tests.docs.blocks import ROOT, blocks
@@ -96,3 +98,20 @@ def test_problems_are_shown_with_their_lines(recipe: Path, old: str, new: str, m
 def test_check_says_what_is_made(recipe: Path) -> None:
     done = CliRunner().invoke(limner, ["build", "check", str(recipe)])
     assert (done.exit_code, "crafts, write, scenes, checklist, review" in done.output) == (0, True)
+
+
+def test_added_item_that_lacks_a_field_is_named_at_export(recipe: Path, store: Store) -> None:
+    with scripted(Route("drawn at work", scenes), Route("three to ten facts", checklist)) as llm:
+        write_provider(recipe.parent, llm)
+        new = new_build(store, "crafts", "./recipe.toml", settings=["review.reviewers=1"], roles={"writer": "fake/llm"})
+        builder = with_models(new, settings.load())
+        builder.run(Spending(budget=1.0))
+    body = {"prompt": "A weaver at the loom.", "checklist": [{"item": "The weft is drawn", "explanation": "So it is."}]}
+    (recipe.parent / "x.jsonl").write_text(
+        json.dumps({"item": "loom", "action": "add", "change": body}) + "\n", "utf-8"
+    )
+    assert read_review(builder, recipe.parent / "x.jsonl", "anna") == 1
+    builder.run(Spending())
+    with pytest.raises(UsageError, match="item loom: the field 'domain' is missing; reject it in review"):
+        export(builder, recipe.parent / "out")
+    assert not list((recipe.parent / "out").iterdir())
