@@ -22,12 +22,17 @@ from tests.docs.blocks import ROOT, blocks
 
 @pytest.fixture
 def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "prompts").mkdir()
+    monkeypatch.chdir(tmp_path)
+    write_recipe(tmp_path)
+    return tmp_path / "recipe.toml"
+
+
+def write_recipe(folder: Path) -> None:
+    """Write the recipe of the documentation with its prompts and table."""
+    (folder / "prompts").mkdir()
     for block in blocks(ROOT / "docs" / "build.md"):
         if name := block.notes.get("file"):
-            (tmp_path / name).write_text(block.text, "utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "recipe.toml"
+            (folder / name).write_text(block.text, "utf-8")
 
 
 def scenes(heard: Heard) -> Any:

@@ -103,10 +103,6 @@ class Batches(StrictModel):
     show: str = ""
     exact: bool = False
 
-    def calls(self, body: Mapping[str, Any]) -> int:
-        """Return the number of calls for an item."""
-        return -(-int(body[self.wanted]) // self.size)
-
 
 class AskSettings(GenericSettings):
     """The declaration of what is asked, shown, read and stored.
@@ -163,6 +159,14 @@ class AskSettings(GenericSettings):
         """Return where each field of the reply goes."""
         return self.save if self.save is not None else {name: name for name in self.reply}
 
+    def asks(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a model is asked about an item, as far as its fields are set."""
+        return all(body.get(name, value) == value for name, value in self.where.items())
+
+    def _count_calls(self, body: Mapping[str, Any]) -> int:
+        calls = 1 if self.batches is None else -(-int(body[self.batches.wanted]) // self.batches.size)
+        return calls * self.asks(body)
+
     def declare(self, step: BuildStep, code: Code) -> BuildStep:
         """Return the step with what it shows, reads and stores."""
         if self.read and self.read not in code:
@@ -182,8 +186,7 @@ class AskSettings(GenericSettings):
             fields = fields - {"many", "earlier"} | {self.batches.wanted}
         beside = next((source for source in sources if source.sort), None)
         roles, templates = (self.role,), (fill.template for fill in self.filled().values() if fill.template)
-        calls = None if self.batches is None else self.batches.calls
-        use = Use(self.role, self.prompt, self.tokens, len(self.pictures), batches=calls)
+        use = Use(self.role, self.prompt, self.tokens, len(self.pictures), batches=self._count_calls)
         writes = (self.into,) if self.into else tuple(self.saved())
         step = replace(step, roles=roles, optional=roles if self.optional else (), use=(use,))
         step = replace(step, prompts=(self.prompt, *templates), reads=tuple(sorted(fields)), writes=writes)
