@@ -238,11 +238,11 @@ class Flow:
         """Return the items after a step as far as it is done, its counts, and the hash of each item still to do."""
         count, made, to_do = StepCount(place.name), self._made(place, items, rows), dict[str, str]()
         if place.step.source is not None:
-            for row in rows.values():
-                if row.status == "dropped" and self.keeps(place, row):
+            for made_row in rows.values():
+                if made_row.status == "dropped" and self.keeps(place, made_row):
                     count.add_kept()
                 else:
-                    count.add(row)
+                    count.add(made_row)
             return dict(sorted((items | made).items())), count, to_do
         count.made = len(made)
         given = self.given(place, items)
