@@ -228,7 +228,8 @@ def test_training_set_leaves_out_pictures_of_closed_sources(
              "none": ("unknown", "found/b.png"), "closed": ("All rights reserved", "found/c.png")}  # fmt: skip
     items = []
     for n, (id, (licence, origin)) in enumerate(about.items()):
-        body: dict[str, Any] = {name: f"{name} of {id}" for name in ("level", "concept", "prompt", "trace", "final_prompt")}
+        texts = ("level", "concept", "prompt", "trace", "final_prompt")
+        body: dict[str, Any] = {name: f"{name} of {id}" for name in texts}
         body |= {"discipline": "Math", "elements": [], "dependencies": [], "licence": licence, "origin": "synthetic"}
         body |= {"image": store.blobs.put(picture(64 + n))[0], "source": {"origin": origin}, "part": "train"}
         items.append(BuildItem(id, body))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -145,6 +145,25 @@ class AskSettings(GenericSettings):
     batches: Batches | None = None
     tokens: int = Field(default=300, ge=1)
 
+    def unknown_names(self) -> Iterator[tuple[str, ...]]:
+        """Yield each name of a value, a list or a field of the reply that does not exist: a message, then its keys."""
+        limits = self.lint.limits if self.lint else {}
+        fills = self.filled().items()
+        parts = {("fill", name): fill.part for name, fill in fills if fill.reply and fill.part}
+        if self.reply:
+            words = {name: part.where if isinstance(part, Picked) else part for name, part in self.saved().items()}
+            parts |= {("save", name): word or name for name, word in words.items()}
+            parts |= {("batches", "list"): self.batches.list} if self.batches else {}
+        lists = {("fill", name): fill.list for name, fill in fills if fill.list}
+        lists |= {("reply", key): name for key, field in self.reply.items() for name in field.list_names()}
+        values = {("fill", name): fill.value for name, fill in fills if fill.value}
+        for names, known, what in (
+            (parts, self.reply, "reply"), (lists, self.lists, "lists"), (values, {**limits, **self.values}, "values"),
+        ):  # fmt: skip
+            for keys, name in names.items():
+                if name.partition(".")[0] not in known:
+                    yield f"{'.'.join(keys)}: {name!r} is not under {what}", *keys
+
     def item_lists(self) -> dict[str, ListSource]:
         """Return the lists with the short form written out."""
         return {
@@ -181,7 +200,8 @@ class AskSettings(GenericSettings):
         if self.read:
             fields.add(WARNINGS)
         else:
-            fields |= rule_fields(self.rules) - {*self.reply, *(self.save or {}), self.into}
+            asked = {*rule_fields(self.rules), *(self.lint.fields() if self.lint else ())}
+            fields |= asked - {*self.reply, *(self.save or {}), self.into}
         if self.batches is not None:
             fields = fields - {"many", "earlier"} | {self.batches.wanted}
         beside = next((source for source in sources if source.sort), None)

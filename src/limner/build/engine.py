@@ -28,7 +28,7 @@ from ..running.steps import RepeatedErrors, outcome
 from ..store import Store
 from . import records
 from .base import BuildItem, Dropped, GenericSettings, OpenModel, StepContext, StepOutcome, Waiting
-from .recipe import BuildRecipe, RecipeStep, open_recipe, parse_settings
+from .recipe import BuildRecipe, RecipeStep, check_recipe, open_recipe, parse_settings
 from .records import Build, BuildRow, Flow, Items, StepCount, count_like_paper, items_of_sort
 
 
@@ -187,12 +187,15 @@ def new_build(store: Store, name: str, recipe: str, **change: Unpack[BuildChange
 
     Raises:
         UsageError: The build exists already, or a setting is not valid.
+        DataError: Something in the user's own recipe is not valid.
     """
     if not NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not a valid name: use at most 100 letters, digits, dots, dashes and underscores")
     if any(build.name == name for build in records.load_builds(store)):
         raise UsageError(f"{store.url} already has a build {name!r}; `limner build run {name}` continues it")
     opened = open_recipe(recipe)
+    if opened.name != recipe:
+        check_recipe(opened.file)
     return change_build(store, Build(name, recipe if opened.name == recipe else str(opened.file)), **change)
 
 
