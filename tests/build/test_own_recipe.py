@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from limner.build.engine import Spending, new_build, with_models
 from limner.build.export import export
 from limner.build.recipe import check_recipe, recipes
+from limner.build.records import load_rows
 from limner.build.review_files import read_review
 from limner.cli import limner
 from limner.core import settings
@@ -24,12 +25,17 @@ from tests.docs.blocks import ROOT, blocks
 
 @pytest.fixture
 def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "prompts").mkdir()
+    monkeypatch.chdir(tmp_path)
+    write_recipe(tmp_path)
+    return tmp_path / "recipe.toml"
+
+
+def write_recipe(folder: Path) -> None:
+    """Write the recipe of the documentation with its prompts and table."""
+    (folder / "prompts").mkdir()
     for block in blocks(ROOT / "docs" / "build.md"):
         if name := block.notes.get("file"):
-            (tmp_path / name).write_text(block.text, "utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "recipe.toml"
+            (folder / name).write_text(block.text, "utf-8")
 
 
 def scenes(heard: Heard) -> Any:
@@ -83,16 +89,29 @@ def test_every_installed_recipe_passes_the_check() -> None:
         ('role = "writer"', 'role = "poet"', r"step write: the role 'poet' is not described"),
         ('exam = "worldgenbench"', 'exam = "nix"', r"exam: the kind of exam to make, one of"),
         ('exam = "world', 'code = "os"\nexam = "world', r"code: only the recipe of an installed"),
+        ('kind = "checklist" }', 'kind = "checklst" }', "lint.kind: must be one of points, checklist"),
+        ('kind = "checklist" }', 'kind = "checklist", limits = { nix = 3 } }', "lint: limits.nix: Extra inputs"),
+        ('kind = "checklist" }', 'kind = "checklist", prompt = "promt" }', "step checklist: no earlier step sets the"),
+        ('scenes = "scenes" }', 'scenes = "scenez" }', "step write: save.scenes: 'scenez' is not under reply"),
+        ('craft = "name"', 'craft = { list = "nix" }', "step write: fill.craft: 'nix' is not under lists"),
+        ('craft = "name"', 'craft = { value = "nix" }', "step write: fill.craft: 'nix' is not under values"),
+        ('craft = "name", ', "", "step write: prompt scenes.md has the field {{craft}}, which nothing fills"),
+        ('least = 2, most = 2', "least = 2, most = 1", "reply.scenes: the list has 2 to 1 entries"),
+        ("equals = true", "range = [2, 1]", "rules: the range goes from 2 to 1"),
+        ('of = "craft"', 'of = "kraft"', "step scenes: no earlier step makes items of the sort 'kraft'"),
+        ('fields = ["prompt"', 'fields = ["promt"', "step review: no earlier step sets the field 'promt'"),
         ('name = "scenes"\n', 'name = "write"\n', r"two steps are called 'write'"),
     ],
 )  # fmt: skip
-def test_problems_are_shown_with_their_lines(recipe: Path, old: str, new: str, message: str) -> None:
+def test_problems_are_shown_with_their_lines(recipe: Path, store: Store, old: str, new: str, message: str) -> None:
     text = recipe.read_text("utf-8")
     assert old in text
     line = text[: text.index(old)].count("\n") + 1
     recipe.write_text(text.replace(old, new, 1), "utf-8")
     with pytest.raises(DataError, match=rf"recipe\.toml:{line}: {message}"):
         check_recipe(recipe)
+    with pytest.raises(DataError, match=rf"recipe\.toml:{line}: {message}"):
+        new_build(store, "crafts", str(recipe))
 
 
 def test_check_says_what_is_made(recipe: Path) -> None:
@@ -112,6 +131,16 @@ def test_added_item_that_lacks_a_field_is_named_at_export(recipe: Path, store: S
     )
     assert read_review(builder, recipe.parent / "x.jsonl", "anna") == 1
     builder.run(Spending())
-    with pytest.raises(UsageError, match="item loom: the field 'domain' is missing; reject it in review"):
+    with pytest.raises(UsageError, match="item loom: the field 'domain' is missing: add it at its source"):
         export(builder, recipe.parent / "out")
     assert not list((recipe.parent / "out").iterdir())
+
+
+def test_row_with_the_id_of_another_is_dropped_with_its_reason(recipe: Path, store: Store) -> None:
+    table = recipe.parent / "crafts.csv"
+    table.write_text(table.read_text("utf-8") + "bell founding,France,Europe,humanities\n", "utf-8")
+    builder = with_models(new_build(store, "crafts", "./recipe.toml"), settings.load())
+    builder.run(Spending(), until="crafts")
+    rows = load_rows(store, "crafts", "crafts")
+    assert (rows["craft/bell founding"].body or {})["country"] == "Germany"
+    assert rows["same-5"].reason == "repeated id: crafts.csv:5: bell founding"
