@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,44 @@ def test_step_that_would_drop_reviewed_items_leaves_them_to_reviewers(
         add_review(store, Review("b", "n0", who, "reject"))
     again(store).run(Spending())
     assert again(store).look()[1] == {}
+
+
+def test_source_without_a_reviewed_item_leaves_it_to_reviewers(store: Store, folder: Path, llm: Scripted) -> None:
+    start(store, folder).run(Spending())
+    for who in ("anna", "bert"):
+        add_review(store, Review("b", "n4", who, "accept", state_id({"word": "w4"}), state={"word": "w4"}))
+    for _ in range(2):
+        again(store, "count.n=2").run(Spending())
+        builder = again(store)
+        counts, items = builder.look()
+        assert items.keys() == {"n4"}
+        assert (items["n4"].body["n"], items["n4"].body["word"]) == (4, "w4")
+        why = "count: no longer in the source"
+        assert items["n4"].body["kept_by_review"] == [why]
+        assert (counts[0].arrived, counts[0].kept, counts[0].kept_by_review) == (4, 3, 1)
+        assert review_items(builder)["n4"].warnings == [f"an earlier step would now drop it: {why}"]
+    again(store, "count.n=6").run(Spending())
+    assert "kept_by_review" not in again(store).look()[1]["n4"].body
+
+
+def test_kept_item_has_its_fields_after_a_failure(
+    store: Store, folder: Path, llm: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The step fails first, and would drop it then."""
+    start(store, folder).run(Spending())
+    for who in ("anna", "bert"):
+        add_review(store, Review("b", "n0", who, "accept", state_id({"word": "w0"}), state={"word": "w0"}))
+
+    async def broken(item: BuildItem, context: StepContext) -> BuildItem:
+        raise ValueError(str(item.id))
+
+    monkeypatch.setitem(REGISTERED, "t-even", replace(STEPS["t-even"], each=broken))
+    again(store, "even.keep=3").run(Spending())
+    assert again(store).look()[0][1].failed
+    monkeypatch.setitem(REGISTERED, "t-even", STEPS["t-even"])
+    again(store, "even.keep=1").run(Spending())
+    kept = again(store).look()[1]["n0"].body
+    assert (kept["half"], kept["kept_by_review"]) == (0, ["even: odd: 0 is"])
 
 
 def test_missing_roles_wrong_settings_and_unknown_steps_are_reported(store: Store, folder: Path, llm: Scripted) -> None:

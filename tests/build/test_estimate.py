@@ -10,11 +10,13 @@ import pytest
 
 from limner.build.engine import Spending, new_build, with_models
 from limner.build.estimate import FEW, ItemCost, build_estimate
+from limner.build.recipe import open_recipe
 from limner.core import settings
 from limner.store import Store
 from tests.build.llm import routes
 from tests.build.material import SETTINGS, pictures
-from tests.build.scripted import scripted, write_provider
+from tests.build.scripted import Route, scripted, write_provider
+from tests.build.test_own_recipe import scenes, write_recipe
 
 
 def item_cost(chance: random.Random, kind: str) -> float:
@@ -40,6 +42,49 @@ def test_upper_bound_holds_in_95_of_100_simulated_runs(kind: str, measured: int,
         ratios.append(bound / paid)
     assert held >= 0.95 * runs - 2 * (runs * 0.05 * 0.95) ** 0.5
     assert fmean(ratios) < 3.0, "a bound far above the cost says nothing"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "chosen", "source", "steps"),
+    [
+        ("graph", ["levels.prompts=60"], "levels", {"write: writer": 60, "paint: painter": 3600}),
+        ("checklist", ["regions.prompts=2", 'regions.codes=["JP", "NL"]'], "disciplines",
+         {"region-prompts: writer": 8, "checklist: writer": 344, "facts: checker": 344}),
+    ],
+)  # fmt: skip
+def test_dry_run_counts_the_entries_that_batches_will_write(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recipe: str, chosen: list[str], source: str,
+    steps: dict[str, int],
+) -> None:  # fmt: skip
+    """Before the first run and after the sources alike."""
+    monkeypatch.chdir(tmp_path)
+    with scripted() as llm:
+        write_provider(tmp_path, llm)
+        roles = {role: "fake/llm" for role in open_recipe(recipe).asked_roles() if role != "painter"}
+        roles |= {"painter": "fake/brush"} if recipe == "graph" else {}
+        builder = with_models(new_build(store, "b", recipe, settings=chosen, roles=roles), settings.load())
+        before = build_estimate(builder, settings.load())
+        assert {line.role: line.steps for line in before if line.role in steps} == steps
+        assert all(line.dollars for line in before)
+        builder.run(Spending(), until=source)
+        after = {line.role: line for line in build_estimate(builder, settings.load())}
+        assert {role: after[role].steps for role in steps} == steps
+        first = after[next(iter(steps))]
+        assert first.tokens_out >= (60 * 3 * 1200 if recipe == "graph" else 2 * 500)
+
+
+def test_dry_run_counts_entries_that_were_written_but_not_taken(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with scripted(Route("drawn at work", scenes)) as llm:
+        write_provider(tmp_path, llm)
+        write_recipe(tmp_path)
+        new = new_build(store, "b", "./recipe.toml", roles={"writer": "fake/llm"})
+        builder = with_models(new, settings.load())
+        for until, steps in (("crafts", 6), ("write", 4), ("scenes", 4)):
+            builder.run(Spending(), until=until)
+            assert build_estimate(builder, settings.load())[-1].steps == steps
 
 
 @pytest.mark.slow

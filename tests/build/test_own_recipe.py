@@ -22,12 +22,17 @@ from tests.docs.blocks import ROOT, blocks
 
 @pytest.fixture
 def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "prompts").mkdir()
+    monkeypatch.chdir(tmp_path)
+    write_recipe(tmp_path)
+    return tmp_path / "recipe.toml"
+
+
+def write_recipe(folder: Path) -> None:
+    """Write the recipe of the documentation with its prompts and table."""
+    (folder / "prompts").mkdir()
     for block in blocks(ROOT / "docs" / "build.md"):
         if name := block.notes.get("file"):
-            (tmp_path / name).write_text(block.text, "utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "recipe.toml"
+            (folder / name).write_text(block.text, "utf-8")
 
 
 def scenes(heard: Heard) -> Any:
@@ -81,16 +86,29 @@ def test_every_installed_recipe_passes_the_check() -> None:
         ('role = "writer"', 'role = "poet"', r"step write: the role 'poet' is not described"),
         ('exam = "worldgenbench"', 'exam = "nix"', r"exam: the kind of exam to make, one of"),
         ('exam = "world', 'code = "os"\nexam = "world', r"code: only the recipe of an installed"),
+        ('kind = "checklist" }', 'kind = "checklst" }', "lint.kind: must be one of points, checklist"),
+        ('kind = "checklist" }', 'kind = "checklist", limits = { nix = 3 } }', "lint: limits.nix: Extra inputs"),
+        ('kind = "checklist" }', 'kind = "checklist", prompt = "promt" }', "step checklist: no earlier step sets the"),
+        ('scenes = "scenes" }', 'scenes = "scenez" }', "step write: save.scenes: 'scenez' is not under reply"),
+        ('craft = "name"', 'craft = { list = "nix" }', "step write: fill.craft: 'nix' is not under lists"),
+        ('craft = "name"', 'craft = { value = "nix" }', "step write: fill.craft: 'nix' is not under values"),
+        ('craft = "name", ', "", "step write: prompt scenes.md has the field {{craft}}, which nothing fills"),
+        ('least = 2, most = 2', "least = 2, most = 1", "reply.scenes: the list has 2 to 1 entries"),
+        ("equals = true", "range = [2, 1]", "rules: the range goes from 2 to 1"),
+        ('of = "craft"', 'of = "kraft"', "step scenes: no earlier step makes items of the sort 'kraft'"),
+        ('fields = ["prompt"', 'fields = ["promt"', "step review: no earlier step sets the field 'promt'"),
         ('name = "scenes"\n', 'name = "write"\n', r"two steps are called 'write'"),
     ],
 )  # fmt: skip
-def test_problems_are_shown_with_their_lines(recipe: Path, old: str, new: str, message: str) -> None:
+def test_problems_are_shown_with_their_lines(recipe: Path, store: Store, old: str, new: str, message: str) -> None:
     text = recipe.read_text("utf-8")
     assert old in text
     line = text[: text.index(old)].count("\n") + 1
     recipe.write_text(text.replace(old, new, 1), "utf-8")
     with pytest.raises(DataError, match=rf"recipe\.toml:{line}: {message}"):
         check_recipe(recipe)
+    with pytest.raises(DataError, match=rf"recipe\.toml:{line}: {message}"):
+        new_build(store, "crafts", str(recipe))
 
 
 def test_check_says_what_is_made(recipe: Path) -> None:

@@ -27,6 +27,7 @@ from limner.core.asks import Unreadable
 from limner.core.errors import DataError, UsageError
 from limner.core.training import normalize_words
 from limner.core.vocabulary import ReplyField
+from limner.exams.mmmg.recipe import training
 from limner.exams.mmmg.recipe.steps import read_prompts
 from limner.exams.worldgenbench.recipe.steps import RegionsSettings, read_regions, regions
 from limner.store import Store
@@ -216,6 +217,33 @@ def test_entry_missing_in_table_is_reported() -> None:
 
 
 WORDS = ("water cycle", "atom", "heart", "jazz", "prime numbers", "the water cycle")
+
+
+def test_training_set_leaves_out_pictures_of_closed_sources(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A drawn picture is the painter's; an unknown licence allows nothing, whatever is passed on."""
+    builder = new_build(store, "school", "graph", roles={"painter": "fake/brush"})
+    about = {"drawn": ("unknown", "fake/brush"), "open": ("CC-BY-4.0", "found/a.png"),
+             "none": ("unknown", "found/b.png"), "closed": ("All rights reserved", "found/c.png")}  # fmt: skip
+    items = []
+    for n, (id, (licence, origin)) in enumerate(about.items()):
+        texts = ("level", "concept", "prompt", "trace", "final_prompt")
+        body: dict[str, Any] = {name: f"{name} of {id}" for name in texts}
+        body |= {"discipline": "Math", "elements": [], "dependencies": [], "licence": licence, "origin": "synthetic"}
+        body |= {"image": store.blobs.put(picture(64 + n))[0], "source": {"origin": origin}, "part": "train"}
+        items.append(BuildItem(id, body))
+    monkeypatch.setattr(training, "training_items", lambda _: items)
+    made = training.export_training(builder, tmp_path / "out", pass_on=["Unknown"])
+    assert (made.samples, made.withheld) == (2, 2)
+    names = [file.name for file in (tmp_path / "out").rglob("*.*")]
+    assert sorted(name for name in names if name.endswith(".png")) == ["drawn.png", "open.png"]
+    for name in ("train.jsonl", "provenance.csv"):
+        text = (tmp_path / "out" / name).read_text("utf-8")
+        assert "drawn" in text
+        assert "closed" not in text
+    assert "allow passing the pictures on: 2." in " ".join((tmp_path / "out/README.md").read_text("utf-8").split())
+    assert training.export_training(builder, tmp_path / "all", pass_on=["all rights reserved"]).samples == 3
 
 
 def item(n: int, concept: str, topic: str, origin: str = "synthetic", prompt: str = "") -> BuildItem:

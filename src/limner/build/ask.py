@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -103,10 +103,6 @@ class Batches(StrictModel):
     show: str = ""
     exact: bool = False
 
-    def calls(self, body: Mapping[str, Any]) -> int:
-        """Return the number of calls for an item."""
-        return -(-int(body[self.wanted]) // self.size)
-
 
 class AskSettings(GenericSettings):
     """The declaration of what is asked, shown, read and stored.
@@ -149,6 +145,25 @@ class AskSettings(GenericSettings):
     batches: Batches | None = None
     tokens: int = Field(default=300, ge=1)
 
+    def unknown_names(self) -> Iterator[tuple[str, ...]]:
+        """Yield each name of a value, a list or a field of the reply that does not exist: a message, then its keys."""
+        limits = self.lint.limits if self.lint else {}
+        fills = self.filled().items()
+        parts = {("fill", name): fill.part for name, fill in fills if fill.reply and fill.part}
+        if self.reply:
+            words = {name: part.where if isinstance(part, Picked) else part for name, part in self.saved().items()}
+            parts |= {("save", name): word or name for name, word in words.items()}
+            parts |= {("batches", "list"): self.batches.list} if self.batches else {}
+        lists = {("fill", name): fill.list for name, fill in fills if fill.list}
+        lists |= {("reply", key): name for key, field in self.reply.items() for name in field.list_names()}
+        values = {("fill", name): fill.value for name, fill in fills if fill.value}
+        for names, known, what in (
+            (parts, self.reply, "reply"), (lists, self.lists, "lists"), (values, {**limits, **self.values}, "values"),
+        ):  # fmt: skip
+            for keys, name in names.items():
+                if name.partition(".")[0] not in known:
+                    yield f"{'.'.join(keys)}: {name!r} is not under {what}", *keys
+
     def item_lists(self) -> dict[str, ListSource]:
         """Return the lists with the short form written out."""
         return {
@@ -162,6 +177,14 @@ class AskSettings(GenericSettings):
     def saved(self) -> dict[str, str | Picked]:
         """Return where each field of the reply goes."""
         return self.save if self.save is not None else {name: name for name in self.reply}
+
+    def asks(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a model is asked about an item, as far as its fields are set."""
+        return all(body.get(name, value) == value for name, value in self.where.items())
+
+    def _count_calls(self, body: Mapping[str, Any]) -> int:
+        calls = 1 if self.batches is None else -(-int(body[self.batches.wanted]) // self.batches.size)
+        return calls * self.asks(body)
 
     def declare(self, step: BuildStep, code: Code) -> BuildStep:
         """Return the step with what it shows, reads and stores."""
@@ -177,13 +200,13 @@ class AskSettings(GenericSettings):
         if self.read:
             fields.add(WARNINGS)
         else:
-            fields |= rule_fields(self.rules) - {*self.reply, *(self.save or {}), self.into}
+            asked = {*rule_fields(self.rules), *(self.lint.fields() if self.lint else ())}
+            fields |= asked - {*self.reply, *(self.save or {}), self.into}
         if self.batches is not None:
             fields = fields - {"many", "earlier"} | {self.batches.wanted}
         beside = next((source for source in sources if source.sort), None)
         roles, templates = (self.role,), (fill.template for fill in self.filled().values() if fill.template)
-        calls = None if self.batches is None else self.batches.calls
-        use = Use(self.role, self.prompt, self.tokens, len(self.pictures), batches=calls)
+        use = Use(self.role, self.prompt, self.tokens, len(self.pictures), batches=self._count_calls)
         writes = (self.into,) if self.into else tuple(self.saved())
         step = replace(step, roles=roles, optional=roles if self.optional else (), use=(use,))
         step = replace(step, prompts=(self.prompt, *templates), reads=tuple(sorted(fields)), writes=writes)

@@ -218,7 +218,7 @@ class Use:
         prompt: The template that is sent, whose length counts.
         tokens_out: The usual length of a reply.
         calls: The usual number of calls.
-        batches: The number of times that these are made for an item with these fields; once by default.
+        batches: The number of times that these are made for an item with these fields, if not once.
     """
 
     role: str
@@ -252,8 +252,9 @@ class BuildStep:
         together: Gives the outcome of each item from all items at once; new ids are new items.
         reviewed: Whether it uses reviews.
         use: The estimated use for one item.
-        expect: For a source: returns the number of items that it will make, from its settings, the recipe's folder and
-            the number of items of each sort to come.
+        preview: Whether a source needs only its settings and files, so that an estimate can run it.
+        expect: For another source: returns the number of items that it will make, from its settings, the recipe's
+            folder, the items before it, and the number of items of each sort, and of entries in their lists, to come.
     """
 
     name: str
@@ -271,7 +272,8 @@ class BuildStep:
     together: Callable[[Sequence[BuildItem], StepContext], Awaitable[Mapping[str, StepOutcome]]] | None = None
     reviewed: bool = False
     use: tuple[Use, ...] = ()
-    expect: Callable[[Any, Path, Mapping[str, int]], int] | None = None
+    preview: bool = False
+    expect: Callable[[Any, Path, Sequence[BuildItem], Mapping[str, int]], int] | None = None
     painters: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ from ..running.steps import RepeatedErrors, outcome
 from ..store import Store
 from . import records
 from .base import BuildItem, Dropped, GenericSettings, OpenModel, StepContext, StepOutcome, Waiting
-from .recipe import BuildRecipe, RecipeStep, open_recipe, parse_settings
+from .recipe import BuildRecipe, RecipeStep, check_recipe, open_recipe, parse_settings
 from .records import Build, BuildRow, Flow, Items, StepCount, count_like_paper, items_of_sort
 
 
@@ -158,6 +158,8 @@ def purpose_of(build: str) -> str:
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+GONE = "no longer in the source"
+"""Why a reviewed item that its source does not make any more would be dropped."""
 
 
 class BuildChange(TypedDict, total=False):
@@ -185,12 +187,15 @@ def new_build(store: Store, name: str, recipe: str, **change: Unpack[BuildChange
 
     Raises:
         UsageError: The build exists already, or a setting is not valid.
+        DataError: Something in the user's own recipe is not valid.
     """
     if not NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not a valid name: use at most 100 letters, digits, dots, dashes and underscores")
     if any(build.name == name for build in records.load_builds(store)):
         raise UsageError(f"{store.url} already has a build {name!r}; `limner build run {name}` continues it")
     opened = open_recipe(recipe)
+    if opened.name != recipe:
+        check_recipe(opened.file)
     return change_build(store, Build(name, recipe if opened.name == recipe else str(opened.file)), **change)
 
 
@@ -316,7 +321,7 @@ class _Run:
                 work = partial(self._work, place, items, rows, to_do)
                 await process_all(to_do, work, min(self.how.concurrency, len(to_do)), lambda: self._stopping.asked)
             elif to_do or (step.reviewed and self.flow.reviews.keys() - items.keys()):
-                await self._together(place, items)
+                await self._together(place, items, rows)
         except Exception as error:
             self.error = error
 
@@ -335,12 +340,12 @@ class _Run:
         if result is not None:
             row = _with_outcome(row, result, seen.body, before)
         elif fault is not None:
-            row = replace(row, reason=f"{fault.kind}: {fault.detail}", body={"rounds": rounds})
+            row = replace(row, reason=f"{fault.kind}: {fault.detail}", body={**_fields(before), "rounds": rounds})
         self._slips.count(place.name, row.reason if fault is not None else None, row.reason)
         await asyncio.wrap_future(records.save_rows(self.store, [row]))
         self._report(row, stored=self._calls.tally.made == made and bool(place.step.roles))
 
-    async def _together(self, place: RecipeStep, items: Items) -> None:
+    async def _together(self, place: RecipeStep, items: Items, stored: Mapping[str, BuildRow]) -> None:
         context, step = self._context(place), place.step
         assert step.together is not None
         mine = {item.id: replace(item, body=step.seen(item.body)) for item in items_of_sort(items, step.takes)}
@@ -348,7 +353,8 @@ class _Run:
         rows, whole = list[BuildRow](), self.flow.whole(place, items)
         for id, result in left.items():
             seen = mine[id].body if id in mine else {}
-            rows.append(_with_outcome(BuildRow(self.name, place.name, id, whole, "done"), result, seen))
+            row = BuildRow(self.name, place.name, id, whole, "done")
+            rows.append(_with_outcome(row, result, seen, stored.get(id)))
         if rows and context.cost != 0.0:
             rows[0] = replace(rows[0], cost=context.cost)
         await asyncio.wrap_future(records.save_rows(self.store, rows))
@@ -366,14 +372,18 @@ class _Run:
                     return
                 seen.add(id)
                 self.progress.total += 1
-                row, old = _with_outcome(BuildRow(self.name, place.name, id, "", "done"), outcome, {}), rows.get(id)
+                old = rows.get(id)
+                row = _with_outcome(BuildRow(self.name, place.name, id, "", "done"), outcome, {}, old)
                 if old is None or (old.status, old.reason, old.body) != (row.status, row.reason, row.body):
                     await asyncio.wrap_future(records.save_rows(self.store, [row]))
                 self._report(row, stored=old is not None)
         except (LimnerError, Fault) as error:
             self.error = error
             return
-        if gone := rows.keys() - seen:
+        gone = rows.keys() - seen
+        kept = [replace(rows[id], status="dropped", reason=GONE) for id in gone if self.flow.keeps(place, rows[id])]
+        await asyncio.wrap_future(records.save_rows(self.store, kept))
+        if gone := gone - {row.item for row in kept}:
             await asyncio.to_thread(records.forget_rows, self.store, self.name, place.name, gone)
 
     def _report(self, row: BuildRow, *, stored: bool) -> None:
@@ -397,11 +407,15 @@ def _with_outcome(
 ) -> BuildRow:
     """Return the row completed with the outcome; it keeps only the fields that the step changed.
 
-    A dropped item keeps the fields of the row before, which it needs if people have reviewed it.
+    Any other item keeps the fields of the row before, which it needs if it is dropped and people have reviewed it.
     """
     if isinstance(outcome, BuildItem):
         changes = {name: value for name, value in outcome.body.items() if seen.get(name, ...) != value}
         return replace(row, status="done", body=changes)
-    fields = before.body if before is not None and before.status in ("done", "dropped") else None
     status = "dropped" if isinstance(outcome, Dropped) else "waiting"
-    return replace(row, status=status, reason=str(outcome), body=fields)
+    return replace(row, status=status, reason=str(outcome), body=_fields(before) or None)
+
+
+def _fields(row: BuildRow | None) -> dict[str, Any]:
+    """Return the fields that a step last set for an item, however it ended since then."""
+    return {name: value for name, value in ((row.body if row else None) or {}).items() if name != "rounds"}

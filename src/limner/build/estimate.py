@@ -5,25 +5,29 @@ The upper bound assumes that earlier steps drop no more items.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, variance
 
 import sqlalchemy as sa
 
+from ..calls import Calls
 from ..core.catalogue import price_of
+from ..core.errors import LimnerError
 from ..core.settings import Settings
 from ..models import ChatModel
 from ..models.base import PICTURE_TOKENS
 from ..running.estimate import TOKENS_IN, TOKENS_OUT, Estimate
 from ..store import Store
 from ..store.schema import attempts, calls
-from .base import BuildItem, Use
+from .ask import AskSettings
+from .base import WARNINGS, BuildItem, StepContext, Use
 from .engine import Builder, purpose_of
 from .recipe import RecipeStep
-from .records import StepCount, items_of_sort, load_rows
+from .records import Items, StepCount, items_of_sort, load_rows
 
 LETTERS = 3.5
 """Characters of a token, at a cautious count."""
@@ -69,9 +73,10 @@ def build_estimate(builder: Builder, settings: Settings, until: str | None = Non
     estimates, coming, known = list[Estimate](), dict[str, int](), dict[str, list[BuildItem]]()
     for place, before, count, _ in builder.stages(until):
         step = place.step
-        known[step.takes] = items_of_sort(before, step.takes)[:SHOWN_ITEMS] or known.get(step.takes, [])
+        known[step.takes] = items_of_sort(before, step.takes) or known.get(step.takes, [])
         if step.source is not None:
-            expected = expected_items(builder, place, coming)
+            known.setdefault(step.makes, []).extend(seen := previewed_items(builder, place))
+            expected = len(seen) or expected_items(builder, place, before, coming)
             coming[step.makes] = coming.get(step.makes, 0) + max(0, expected - count.arrived)
         still = count.pending + sum(count.failed.values())
         items = still + (coming.get(step.takes, 0) if step.source is None else 0)
@@ -79,14 +84,50 @@ def build_estimate(builder: Builder, settings: Settings, until: str | None = Non
             lines = (_line(builder, settings, place, use, items, known[step.takes]) for use in step.use)
             estimates += [line for line in lines if line is not None]
         if step.source is None:
+            for name, entries in _entries(place, known[step.takes]):
+                name = f"{step.takes}.{name}"
+                coming[name] = coming.get(name, 0) + round(items * entries)
             coming[step.takes] = coming.get(step.takes, 0) + still + count.waiting
     return estimates
 
 
-def expected_items(builder: Builder, place: RecipeStep, coming: Mapping[str, int]) -> int:
+def _entries(place: RecipeStep, known: Sequence[BuildItem]) -> Iterator[tuple[str, float]]:
+    """Yield the lists that a model will write for each item, and the most entries of each, as far as it is known."""
+    how = place.settings
+    if not isinstance(how, AskSettings):
+        return
+    for name, source in how.saved().items():
+        field = how.reply.get(source) if isinstance(source, str) else None
+        if field is not None and "most" in field.model_fields_set:
+            yield name, field.most
+    if how.batches is not None and known:
+        yield how.batches.list, fmean(int(each.body[how.batches.wanted]) * how.asks(each.body) for each in known)
+
+
+def previewed_items(builder: Builder, place: RecipeStep) -> list[BuildItem]:
+    """Return the items that a source will make, if it needs only its settings and files for that."""
+    step, build = place.step, builder.build.name
+    if step.source is None or not step.preview:
+        return []
+    recipe, store = builder.recipe, builder.store
+    context = StepContext(
+        build, place.name, place.settings, builder.prompts, recipe.folder, recipe.code, {}, Calls(store), store.blobs
+    )
+    made = step.source([], context)
+
+    async def collect() -> list[BuildItem]:
+        return [item async for item in made if isinstance(item, BuildItem)]
+
+    try:
+        return asyncio.run(collect())
+    except LimnerError:
+        return []  # The run says what is missing.
+
+
+def expected_items(builder: Builder, place: RecipeStep, items: Items, coming: Mapping[str, int]) -> int:
     """Return the number of items that a source will have made; 0 if nothing is known."""
     expect = place.step.expect
-    return expect(place.settings, builder.recipe.folder, coming) if expect is not None else 0
+    return expect(place.settings, builder.recipe.folder, list(items.values()), coming) if expect is not None else 0
 
 
 def _line(
@@ -116,15 +157,18 @@ def _prior(
 ) -> ItemCost:
     """Return the cost of an item by the length of the prompt and of the item's fields that it shows."""
     template = builder.prompts.text(use.prompt) if use.prompt else ""
-    shown = fmean(_length(place, item) for item in known) if known else UNKNOWN_TEXT * LETTERS
+    shown = fmean(_length(place, item) for item in known[:SHOWN_ITEMS]) if known else UNKNOWN_TEXT * LETTERS
     calls = use.calls * (fmean(use.batches(item.body) for item in known) if use.batches and known else 1)
     sent = ((len(template) + shown) / LETTERS + use.pictures * PICTURE_TOKENS) * calls
     written = use.tokens_out * calls
     return ItemCost(sent, written, settings.price(name, round(sent), round(written)))
 
 
-def _length(place: RecipeStep, item: BuildItem) -> int:
-    return len(json.dumps(place.step.seen(item.body), ensure_ascii=False))
+def _length(place: RecipeStep, item: BuildItem) -> float:
+    """Return the length of what a step sees of an item, which may lack fields of the steps between."""
+    length = len(json.dumps(place.step.seen(item.body), ensure_ascii=False))
+    lacking = {*(place.step.reads or ())} - {*item.body, WARNINGS}
+    return length + (UNKNOWN_TEXT * LETTERS if lacking else 0)
 
 
 def measured_cost(store: Store, build: str, step: str, target: str) -> ItemCost | None:
@@ -146,11 +190,13 @@ def measured_cost(store: Store, build: str, step: str, target: str) -> ItemCost 
 
 def empty_sources(builder: Builder, counts: Sequence[StepCount]) -> list[str]:
     """Return the source steps of which nothing is known yet; the steps after them cannot be counted."""
+    coming = {place.step.makes: 1 for place in builder.recipe.places}
     pairs = zip(builder.recipe.places, counts, strict=False)
     return [
         place.name
         for place, count in pairs
         if place.step.source is not None
         and not count.arrived
-        and not expected_items(builder, place, {place.step.makes: 1})
+        and not previewed_items(builder, place)
+        and not expected_items(builder, place, {}, coming)
     ]

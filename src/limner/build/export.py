@@ -34,6 +34,7 @@ OPEN_LICENCES = (
     "cc-by-sa-2.5", "mit", "apache-2.0", "public domain", "pdm-1.0", "own work", "bsd-3-clause", "odc-by-1.0",
 )  # fmt: skip
 """Licences under which a picture may be passed on with its exam; `--pass-on` names further ones."""
+UNKNOWN = "unknown"
 PROVENANCE = ("id", "item", "image", "sha256", "licence", "credit", "origin", "url", "page", "title", "recovered")
 
 
@@ -90,7 +91,7 @@ def export(
     data.mkdir(parents=True)
     name = builder.build.name
     canary = str(uuid.uuid5(uuid.NAMESPACE_URL, digest("canary", name, [[item.id, item.body] for item in mine])))
-    passed = _PassedOn(builder, data, canary, mine, {each.casefold() for each in (*OPEN_LICENCES, *pass_on)})
+    passed = _PassedOn(builder, data, canary, mine, open_licences(pass_on))
     made = kind.write(data, [{**passed.body(item), "item": item.id} for item in mine], passed.save)
     rows = _provenance(mine, made, passed)
     write_table(folder / "provenance.csv", PROVENANCE, rows)
@@ -125,6 +126,16 @@ def check_empty(folder: Path) -> None:
         raise UsageError(f"{folder} is not an empty folder")
 
 
+def open_licences(pass_on: Sequence[str] = ()) -> set[str]:
+    """Return the licences that allow passing on, in lower case; an unknown licence never does."""
+    return {each.casefold() for each in (*OPEN_LICENCES, *pass_on)} - {UNKNOWN}
+
+
+def licence_of(item: BuildItem) -> str:
+    """Return the licence of an item's picture, or of its source."""
+    return str(item.body.get("licence") or UNKNOWN)
+
+
 class _PassedOn:
     """The pictures and texts of sources that leave the build; a pointer replaces each text that may not."""
 
@@ -139,7 +150,7 @@ class _PassedOn:
         self.pointers = 0
 
     def _allows(self, item: BuildItem) -> bool:
-        return _licence(item).casefold() in self.licences
+        return licence_of(item).casefold() in self.licences
 
     def save(self, sha256: str, name: str) -> None:
         """Save a picture as PNG with the canary in it."""
@@ -163,15 +174,11 @@ class _PassedOn:
         source = item.body.get("source") or {}
         where = source.get("url") or source.get("page") or item.id
         pointers = {
-            name: f"[Not passed on, licence {_licence(item)}. Source: {item.id}, section "
+            name: f"[Not passed on, licence {licence_of(item)}. Source: {item.id}, section "
             f"“{item.body.get(place) or name}”. Get it from {where}.]"
             for name, place in self.copied.items()
         }
         return {**item.body, **pointers}
-
-
-def _licence(item: BuildItem) -> str:
-    return str(item.body.get("licence") or "unknown")
 
 
 def _provenance(
@@ -181,7 +188,7 @@ def _provenance(
     for item in items:
         sha256, source = str(item.body.get("image") or ""), item.body.get("source") or {}
         row = {name: str(source.get(name, "")) for name in ("credit", "origin", "url", "page", "title")}
-        row |= {"item": item.id, "sha256": sha256, "licence": _licence(item)}
+        row |= {"item": item.id, "sha256": sha256, "licence": licence_of(item)}
         row["image"] = passed.kept.get(sha256) or passed.left.get(sha256, "")
         row["recovered"] = "no" if sha256 in passed.left else "yes"
         rows += [{**row, "id": id} for id in made.get(item.id, ())]

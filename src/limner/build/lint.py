@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ..calls import Calls
 from ..core.asks import Contract, Text, Unreadable
@@ -19,7 +19,7 @@ from ..core.json_text import loads
 from ..core.loops import process_all
 from ..core.marks import Criterion
 from ..core.protocol import Protocol
-from ..core.schema import StrictModel
+from ..core.schema import StrictModel, first_error
 from ..core.vocabulary import ReplyField, read_reply
 from ..models import Context, complete
 from ..models.base import Model
@@ -77,6 +77,15 @@ class LintSettings(StrictModel):
         if kind not in _wordings():
             raise ValueError(f"must be one of {', '.join(_wordings())}")
         return kind
+
+    @model_validator(mode="after")
+    def _limits_exist(self) -> Self:
+        try:
+            _wordings()[self.kind].limits.model_validate(self.limits)
+        except ValidationError as error:
+            names = ", ".join(_wordings()[self.kind].limits.model_fields)
+            raise ValueError(f"limits.{first_error(error)}; the limits are: {names}") from error
+        return self
 
     def fields(self) -> tuple[str, str]:
         """Return the fields with the question and its criteria."""

@@ -13,14 +13,14 @@ from typing import Any
 from pydantic import ConfigDict, Field, ValidationError
 
 from .. import exams
-from ..core.asks import Prompts
+from ..core.asks import FIELD, Prompts
 from ..core.data_rows import Problems
 from ..core.errors import LimnerError, UsageError
 from ..core.schema import StrictModel, add_problems, first_error, line_of, read_model
 from .ask import ASK, AskSettings
 from .base import BuildStep, Code, GenericSettings
-from .reviews import REVIEW
-from .sources import SOURCE
+from .reviews import REVIEW, ReviewSettings
+from .sources import SOURCE, SourceSettings
 from .steps import STEPS as OTHER_STEPS
 
 FILE = "recipe.toml"
@@ -289,12 +289,27 @@ def _place_problems(
             for key in place.settings.fill:
                 if f"{{{{{key}}}}}" not in text:
                     yield f"prompt {name}.md lacks the field {{{{{key}}}}}", "fill", key
+            for key in sorted({*FIELD.findall(text)} - {*place.settings.fill}):
+                yield f"prompt {name}.md has the field {{{{{key}}}}}, which nothing fills", "fill"
+    if isinstance(place.settings, AskSettings):
+        yield from place.settings.unknown_names()
     known = fields.get(step.takes, set())
     if step.source is None and step.takes not in fields:
         yield f"no earlier step makes items of the sort {step.takes!r}", "sort"
     elif step.source is None and known is not None:
         for name in sorted(set(step.reads or ()) - known - {"warnings"}):
             yield f"no earlier step sets the field {name!r}", name
+    if step.beside and step.beside not in fields:
+        yield f"no earlier step makes items of the sort {step.beside!r}", step.beside
+    if isinstance(place.settings, SourceSettings) and (entries := place.settings.entries) is not None:
+        if entries.of not in fields:
+            yield f"no earlier step makes items of the sort {entries.of!r}", "entries", "of"
+        elif (others := fields[entries.of]) is not None:
+            for name in sorted({entries.list, *entries.keep, *filter(None, [entries.id])} - others):
+                yield f"no earlier step sets the field {name!r}", "entries", name
+    if isinstance(place.settings, ReviewSettings) and known is not None:
+        for name in sorted({*place.settings.fields} - known - {place.settings.write}):
+            yield f"no earlier step sets the field {name!r}", "fields"
     declared = step.name in STEPS and (step.source is None or bool(step.writes))
     before = fields.get(step.makes, set())
     fields[step.makes] = before | set(step.writes) if declared and before is not None else None

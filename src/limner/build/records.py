@@ -179,6 +179,10 @@ class StepCount:
         else:
             self.kept += 1
 
+    def add_kept(self) -> None:
+        """Count an item that the step would drop, had people not reviewed it."""
+        self.arrived, self.kept, self.kept_by_review = self.arrived + 1, self.kept + 1, self.kept_by_review + 1
+
     def to_json(self) -> dict[str, Any]:
         """Return all counts."""
         return {**self.__dict__, "dropped": dict(self.dropped), "failed": dict(self.failed)}
@@ -235,7 +239,10 @@ class Flow:
         count, made, to_do = StepCount(place.name), self._made(place, items, rows), dict[str, str]()
         if place.step.source is not None:
             for made_row in rows.values():
-                count.add(made_row)
+                if made_row.status == "dropped" and self.keeps(place, made_row):
+                    count.add_kept()
+                else:
+                    count.add(made_row)
             return dict(sorted((items | made).items())), count, to_do
         count.made = len(made)
         given = self.given(place, items)
@@ -246,10 +253,8 @@ class Flow:
                 count.arrived, count.pending = count.arrived + 1, count.pending + 1
                 to_do[id] = hashed
             elif row.status == "dropped" and self._is_reviewed_after(place, id):
-                count.arrived, count.kept_by_review = count.arrived + 1, count.kept_by_review + 1
-                count.kept += 1
-                why = [*item.body.get(KEPT, ()), f"{place.name}: {row.reason}"]
-                passed[id] = item.having(**(row.body or {}), **{KEPT: why})
+                count.add_kept()
+                passed[id] = _kept(item.having(**(row.body or {})), row)
             else:
                 count.add(row)
                 if row.status == "done":
@@ -262,16 +267,29 @@ class Flow:
         """Return the new items of a source, or those added by a step that works on all items at once."""
         step = place.step
         whole = self.whole(place, items) if step.together is not None else None
-        return {
+        made = {
             id: BuildItem(id, row.body or {}, step.makes)
             for id, row in rows.items()
             if row.status == "done" and (step.source is not None or (id not in items and row.given == whole))
         }
+        if step.source is not None:
+            kept = [row for row in rows.values() if row.status == "dropped" and self.keeps(place, row)]
+            made |= {row.item: _kept(BuildItem(row.item, row.body or {}, step.makes), row) for row in kept}
+        return made
+
+    def keeps(self, place: RecipeStep, row: BuildRow) -> bool:
+        """Return whether an item that a source has made stays whatever the source does: people have reviewed it."""
+        return bool(row.body) and self._is_reviewed_after(place, row.item)
 
     def _is_reviewed_after(self, place: RecipeStep, item: str) -> bool:
         """Return whether people have worked on an item in a later step, so that this one must not drop it."""
         later = self.order[self.order.index(place.name) + 1 :] if place.name in self.order else ()
         return any(review.step in later and review.action != "comment" for review in self.reviews.get(item, ()))
+
+
+def _kept(item: BuildItem, row: BuildRow) -> BuildItem:
+    """Return a reviewed item that a step would drop, with the reason, so that the reviewers decide."""
+    return item.having(**{KEPT: [*item.body.get(KEPT, ()), f"{row.step}: {row.reason}"]})
 
 
 def items_of_sort(items: Items, sort: str) -> list[BuildItem]:

@@ -425,8 +425,11 @@ async def _fetch_link(link: str, context: StepContext) -> str:
     return str(outcome.payload["image"])
 
 
-def _expected(how: SourceSettings, folder: Path, coming: Mapping[str, int]) -> int:
-    made = coming.get(how.entries.of, 0) * how.entries.usual if how.entries else 0
+def _expected(how: SourceSettings, folder: Path, items: Sequence[BuildItem], coming: Mapping[str, int]) -> int:
+    made, entries = 0, how.entries
+    if entries is not None:
+        made = sum(len(item.body.get(entries.list) or ()) for item in items if item.sort == entries.of)
+        made += coming.get(f"{entries.of}.{entries.list}", coming.get(entries.of, 0) * entries.usual)
     made += sum(1 for _ in _row_items(folder / how.rows, how.sort)) if how.rows else 0
     return made + sum(1 for _ in _pictures(how))
 

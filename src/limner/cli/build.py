@@ -237,8 +237,10 @@ def export_command(name: str, folder: Path, store: Store, training: bool, **give
         builder = open_build(store, name)
         if "TRAINING" not in builder.recipe.code:
             raise UsageError(f"the recipe {builder.recipe.name} has no training part")
-        written = builder.recipe.code["TRAINING"][0](builder, folder, given["licence"])
+        written = builder.recipe.code["TRAINING"][0](builder, folder, given["licence"], given["pass_on"])
         say(f"{written.samples} samples of {written.concepts} concepts are now in {folder}")
+        if written.withheld:
+            say(f"{written.withheld} samples are left out: their pictures may not be passed on")
         say(f"    limner train flux-reason --data {folder} --base FOLDER")
         return
     exported = export(open_build(store, name), folder, **given)

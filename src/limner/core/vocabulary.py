@@ -72,7 +72,14 @@ class ReplyField(StrictModel):
             raise ValueError("a group needs fields")
         if self.low >= self.high:
             raise ValueError(f"the scale goes from {self.low:g} to {self.high:g}")
+        if self.least > self.most:
+            raise ValueError(f"the list has {self.least} to {self.most} entries")
         return self
+
+    def list_names(self) -> set[str]:
+        """Return the names of the lists that the asker must supply for it and the fields inside it."""
+        inner = [*self.fields.values(), *([self.of] if self.of else [])]
+        return {name for name in (self.among_list, self.one_per) if name}.union(*(each.list_names() for each in inner))
 
 
 Lists = Mapping[str, Sequence[str]]
@@ -276,6 +283,8 @@ class ValueTest(StrictModel):
     def _has_a_test(self) -> Self:
         if not self.model_fields_set & ValueTest.model_fields.keys():
             raise ValueError(f"a test is missing: {', '.join(ValueTest.model_fields)}")
+        if self.range is not None and self.range[0] > self.range[1]:
+            raise ValueError(f"the range goes from {self.range[0]:g} to {self.range[1]:g}")
         return self
 
     def why_not(self, value: Any) -> str | None:

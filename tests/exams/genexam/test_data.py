@@ -119,7 +119,7 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
     "path through a link": (changed(id="Q_2", image_path="link.png"), "leaves the folder .* through a link"),
     "path through a linked folder": (changed(id="Q_2", image_path="away/out.png"), "the folder .* through a link"),
     "no image": (changed(id="Q_2", image_path="text.png"), "text.png: not an image"),
-    "vector drawing": (changed(id="Q_2", image_path="drawing.svg"), "drawing.svg: not an image"),
+    "vector drawing": (changed(id="Q_2", image_path="drawing.svg"), "drawing.svg: this is SVG, not an image"),
 }  # fmt: skip
 
 

@@ -393,7 +393,7 @@ def _parse(ask: Ask) -> Callable[[str], str]:
 STEPS = {
     step.name: replace(step, takes="paper", makes="paper")
     for step in (
-        BuildStep("papers", "LaTeX sources: archives and folders", PaperSettings, source=papers),
+        BuildStep("papers", "LaTeX sources: archives and folders", PaperSettings, source=papers, preview=True),
         BuildStep(
             "method", "the method section, by its heading or by a model; figures by file name and caption",
             MethodSettings, ("annotator",), ("method-section",), ("path", "changed"), each=method,

@@ -298,7 +298,7 @@ TRAINING = export_training, training_set
 """What writes the training part, and what returns it as an exam."""
 STEPS = {
     "levels": BuildStep("levels", "levels times disciplines", LevelsSettings,
-                        takes="cell", makes="cell", source=levels),
+                        takes="cell", makes="cell", source=levels, preview=True),
     "concepts": BuildStep("concepts", "puts prompts together by concept and topic: sentence embeddings, DBSCAN",
                           ConceptsSettings, reads=("prompt", "concept", "level"), together=concepts),
     "found-pictures": BuildStep("found-pictures", "takes pictures found for prompts", FoundPicturesSettings,

@@ -155,9 +155,9 @@ async def recurring(items: Sequence[BuildItem], context: StepContext) -> Mapping
 
 STEPS = {
     "regions": BuildStep("regions", "takes countries and regions from a table", RegionsSettings, takes="topic",
-                         makes="topic", source=regions),
+                         makes="topic", source=regions, preview=True),
     "disciplines": BuildStep("disciplines", "takes disciplines, and deals prompts out among them", DisciplinesSettings,
-                             takes="topic", makes="topic", source=disciplines),
+                             takes="topic", makes="topic", source=disciplines, preview=True),
     "recurring": BuildStep("recurring", "warns of checklists whose items are those of many others", RecurringSettings,
                            reads=(WARNINGS, "checklist"), takes="prompt", makes="prompt", together=recurring),
 }  # fmt: skip
