@@ -131,7 +131,7 @@ def test_added_item_that_lacks_a_field_is_named_at_export(recipe: Path, store: S
     )
     assert read_review(builder, recipe.parent / "x.jsonl", "anna") == 1
     builder.run(Spending())
-    with pytest.raises(UsageError, match="item loom: the field 'domain' is missing: add it at its source"):
+    with pytest.raises(UsageError, match="item loom: the field 'domain' is missing; correct it at its source"):
         export(builder, recipe.parent / "out")
     assert not list((recipe.parent / "out").iterdir())
 
@@ -144,3 +144,14 @@ def test_row_with_the_id_of_another_is_dropped_with_its_reason(recipe: Path, sto
     rows = load_rows(store, "crafts", "crafts")
     assert (rows["craft/bell founding"].body or {})["country"] == "Germany"
     assert rows["same-5"].reason == "repeated id: crafts.csv:5: bell founding"
+
+
+def test_item_that_does_not_fit_the_exam_is_named_at_export(recipe: Path, store: Store) -> None:
+    (recipe.parent / "crafts.csv").write_text("id,country,domain\nbell founding,Germany,nowhere\n", "utf-8")
+    with scripted(Route("drawn at work", scenes), Route("three to ten facts", checklist)) as llm:
+        write_provider(recipe.parent, llm)
+        new = new_build(store, "crafts", "./recipe.toml", settings=["review.reviewers=0"], roles={"writer": "fake/llm"})
+        builder = with_models(new, settings.load())
+        builder.run(Spending(budget=1.0))
+    with pytest.raises(UsageError, match=r"item bell_founding_1, bell_founding_2: domain: .*'nowhere' is not one of"):
+        export(builder, recipe.parent / "out")

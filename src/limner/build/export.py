@@ -14,6 +14,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from pydantic import ValidationError
+
 from .. import exams
 from ..calls import digest
 from ..core.asks import Prompts
@@ -22,7 +24,7 @@ from ..core.data_rows import write_csv
 from ..core.errors import UsageError
 from ..core.exam import Exam
 from ..core.images import decode
-from ..core.schema import read_toml
+from ..core.schema import first_error, read_toml
 from ..store import now
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder
@@ -95,12 +97,9 @@ def export(
     passed = _PassedOn(builder, data, canary, mine, open_licences(pass_on))
     try:
         made = kind.write(data, [{**passed.body(item), "item": item.id} for item in mine], passed.save)
-    except KeyError as error:
+    except (KeyError, ValidationError) as error:
         shutil.rmtree(data)
-        lacking = [item.id for item in mine if error.args[0] not in item.body]
-        raise UsageError(
-            f"item {', '.join(lacking[:3])}: the field {error} is missing: add it at its source, or reject the item"
-        ) from error
+        raise UsageError(f"{_misfit(error, mine)}; correct it at its source, or reject the item") from error
     rows = _provenance(mine, made, passed)
     write_table(folder / "provenance.csv", PROVENANCE, rows)
     if withheld := [row for row in rows if row["recovered"] == "no"]:
@@ -122,6 +121,17 @@ def export(
     for file, text in texts.items():
         (folder / file).write_text(text, encoding="utf-8")
     return result
+
+
+def _misfit(error: KeyError | ValidationError, items: Sequence[BuildItem]) -> str:
+    """Return which items the exam's files cannot hold, and why."""
+    if isinstance(error, KeyError):
+        name, value, why = error.args[0], None, f"the field {error} is missing"
+    else:
+        first = error.errors()[0]
+        name, value, why = next(iter(first["loc"]), ""), first["input"], first_error(error)
+    ids = [item.id for item in items if item.body.get(name) == value]
+    return f"item {', '.join(ids[:3])}: {why}" if ids else f"an item does not fit the exam: {why}"
 
 
 def check_empty(folder: Path) -> None:
