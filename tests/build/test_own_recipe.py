@@ -14,7 +14,7 @@ from limner.build.export import export
 from limner.build.recipe import check_recipe, recipes
 from limner.cli import limner
 from limner.core import settings
-from limner.core.errors import DataError
+from limner.core.errors import DataError, UsageError
 from limner.store import Store
 from tests.build.scripted import Heard, Route, scripted, write_provider
 from tests.docs.blocks import ROOT, blocks
@@ -109,6 +109,13 @@ def test_problems_are_shown_with_their_lines(recipe: Path, store: Store, old: st
         check_recipe(recipe)
     with pytest.raises(DataError, match=rf"recipe\.toml:{line}: {message}"):
         new_build(store, "crafts", str(recipe))
+
+
+@pytest.mark.parametrize("path", ["rules.9.drop", "rules.x", "rules.-9.drop", "rules.", "prompt.x", "prompt.x.y"])
+def test_setting_that_leads_nowhere_is_named(recipe: Path, store: Store, path: str) -> None:
+    new_build(store, "fine", str(recipe), settings=["write.rules.0.drop=undrawable"])
+    with pytest.raises(UsageError, match=f"step write has no setting '{path}'"):
+        new_build(store, "crafts", str(recipe), settings=[f"write.{path}=1"])
 
 
 def test_check_says_what_is_made(recipe: Path) -> None:
