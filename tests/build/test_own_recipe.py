@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from limner.build.engine import Spending, new_build, with_models
 from limner.build.export import export
-from limner.build.recipe import BuildRecipe, check_recipe, recipes
+from limner.build.recipe import check_recipe, recipes
 from limner.cli import limner
 from limner.core import settings
 from limner.core.errors import DataError, UsageError
@@ -71,18 +71,6 @@ def test_recipe_of_the_page_makes_an_exam(recipe: Path, store: Store) -> None:
 def test_every_installed_recipe_passes_the_check() -> None:
     for installed in recipes():
         assert check_recipe(installed.file).name == installed.name
-
-
-@pytest.mark.parametrize("installed", [*recipes()], ids=lambda each: each.name)
-def test_settings_on_the_exams_page_exist(installed: BuildRecipe) -> None:
-    text = (ROOT / "docs" / f"{installed.exam}.md").read_text("utf-8")
-    entries = {entry.name: entry for entry in installed.steps}
-    named = re.findall(r"(?:`|--set '?)([a-z0-9-]+)\.([a-z_][a-z0-9_.]*)[`=]", text)
-    pairs = [(step, path.split(".")) for step, path in named if step in entries and path not in ("md", "toml")]
-    assert pairs
-    for step, path in pairs:
-        settings = installed.step_of(entries[step]).settings.model_fields
-        assert path[0] in {*settings, "off"}, f"{step}.{'.'.join(path)}"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The generated tables of docs/services.md, docs/models.md and docs/choose.md."""
+"""The generated tables of docs/services.md and docs/choose.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from limner.painters.service import ApiPainter
 from tests.docs.blocks import ROOT
 from tests.docs.judge_costs import CHOICE_PAGE, HEAD, cost_rows
 
-SERVICES_PAGE, MODELS_PAGE = ROOT / "docs" / "services.md", ROOT / "docs" / "models.md"
+SERVICES_PAGE = ROOT / "docs" / "services.md"
 Rows = list[tuple[str, ...]]
 KNOWN: dict[str, Any] = load_shipped()
 SETTINGS = Settings.model_validate(KNOWN)
@@ -83,11 +83,6 @@ def generated_tables() -> Iterator[tuple[Path, tuple[str, ...], Rows]]:
     yield SERVICES_PAGE, ("`image_shape`", "format"), [(f"`{name}`", SERVICES.about(name)) for name in SERVICES.own()]
     for name in SETTINGS.providers:
         yield SERVICES_PAGE, ("fact", f"`{name}`"), service_rows(name)
-    models = SETTINGS.models.items()
-    ending = [(f"`{name}`", str(facts.shutdown), f"`{facts.successor}`") for name, facts in models if facts.shutdown]
-    yield MODELS_PAGE, ("model", "gone on", "successor"), [*ending]
-    papers = [(f"`{name}`", ", ".join(facts.paper_names)) for name, facts in models if facts.paper_names]
-    yield MODELS_PAGE, ("model", "called in the papers"), [*papers]
     yield CHOICE_PAGE, HEAD, cost_rows()
 
 

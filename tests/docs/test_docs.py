@@ -6,12 +6,14 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from pydoc import locate
 
 import click
 import pytest
 
 from limner.cli import limner
 from limner.core.faults import KINDS, RETRIED_NEXT_RUN, STOPPING
+from limner.core.images import MAX_PIXELS
 from limner.exams.key import PAINTERS
 from tests.docs.blocks import PAGES, ROOT, Session, blocks
 
@@ -48,9 +50,8 @@ def test_examples_run_and_print_output_shown(page: Path, tmp_path: Path) -> None
                 session.follow(block, place)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
-def test_demo_of_page_ranks_painters(page: str) -> None:
-    console = [block for block in blocks(ROOT / page) if block.language == "console"]
+def test_demo_of_tutorial_ranks_painters() -> None:
+    console = [block for block in blocks(ROOT / "docs" / "tutorial.md") if block.language == "console"]
     (shown,) = [command.shown for block in console for command in block.commands() if command.words == "limner demo"]
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown if line.startswith("│")]
     assert [row[0] for row in rows] == [*PAINTERS]
@@ -129,6 +130,18 @@ def _commands(group: click.Group) -> Iterator[click.Command]:
             yield from _commands(command)
         if command is not None:
             yield command
+
+
+@each_page
+def test_modules_and_objects_named_in_text_exist(page: Path) -> None:
+    for name in re.findall(r"`(limner(?:\.\w+){2,})", page.read_text("utf-8")):
+        assert locate(name) is not None, name
+
+
+@each_page
+def test_limit_of_pixels_is_that_of_the_code(page: Path) -> None:
+    for millions in re.findall(r"(\d+) million\s+pixels", page.read_text("utf-8")):
+        assert int(millions) == MAX_PIXELS // 10**6
 
 
 @each_page

@@ -337,7 +337,7 @@ def report_outcome(given: dict[str, Any], progress: Progress, store: Store) -> N
     body = {
         "done": progress.done, "stored": progress.stored, "failed": progress.failed,
         "failures": dict(progress.failures), "asked_again": progress.asked_again,
-        "causes": [asdict(cause) for cause in progress.causes.values()],
+        "causes": [asdict(cause) for cause in progress.by_count()],
         "not_applicable": progress.not_applicable,
         "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced, "doubted_calls": progress.doubted,
         "interrupted": progress.interrupted, "store": store.url,

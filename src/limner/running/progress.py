@@ -76,9 +76,13 @@ class Progress:
         """The number of failed steps that the next run retries by itself."""
         return sum(count for kind, count in self.failures.items() if kind in ASKED_AGAIN)
 
+    def by_count(self) -> list[Cause]:
+        """Return the causes of failures, the most frequent first."""
+        return sorted(self.causes.values(), key=lambda cause: (-cause.count, cause.kind))
+
     def failure_lines(self) -> list[str]:
         """Return the failures by cause, the most frequent first, each with what to do about it."""
-        causes = sorted(self.causes.values(), key=lambda cause: -cause.count)
+        causes = self.by_count()
         lines = [str(cause) for cause in causes[: SHOWN if len(causes) <= SHOWN else SHOWN - 1]]
         if rest := causes[len(lines) :]:
             kinds = ", ".join(dict.fromkeys(cause.kind for cause in rest))

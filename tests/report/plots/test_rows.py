@@ -17,7 +17,7 @@ from limner.exams import SHIPPED
 from limner.report.plots import load_plots, plot
 from limner.report.plots.galleries import drawings, gallery
 from limner.report.plots.maps import judges
-from limner.report.plots.rows import distribution, failures, named_rows, plot_funnel
+from limner.report.plots.rows import distribution, failures, named_rows, plot_funnel, question_gaps
 from limner.report.plots.source import PlotChoice, StoreSource, load_source
 from limner.report.plots.style import LINE, compose, look
 from limner.report.tables.render import rendered
@@ -39,6 +39,16 @@ def test_failures_of_other_exams_are_drawings_without_score(source: Sources) -> 
         for kind, count in standings[name].failures.items():
             assert shares[kind] == pytest.approx(count / standings[name].expected)
         assert sum(value or 0 for value in shares.values()) == pytest.approx(1 - standings[name].coverage, abs=1e-4)
+
+
+def test_difference_is_of_best_two_painters_where_control_lacks_questions(source: Sources) -> None:
+    found = source("genexam", score="relaxed")
+    assert [group.name for group in found.field.beside] == ["control/reference"]
+    gaps = question_gaps(found)
+    assert (gaps.first, gaps.second) == found.names[:2]
+    values = [found.field.values[n]["relaxed"] for n in range(2)]
+    assert gaps.mean.value == pytest.approx(values[0] - values[1])
+    assert len(gaps.gaps) == len(found.field.questions)
 
 
 def test_row_height_fits_its_name(matplotlib: None) -> None:

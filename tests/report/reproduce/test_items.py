@@ -38,21 +38,22 @@ def test_docs_list_what_is_made_of_every_item(
         item.name for item in items(kind) if item.plots and not item.people and not cells[item.name]["filled"]
     ] == []
     page = (tmp_path / "paper" / "index.html").read_text("utf-8")
-    rows = [
-        f"| {item.name} | {command(kind, item)} | {state(item, tmp_path / 'paper', page)} |" for item in items(kind)
-    ]
-    assert "| not made |" not in "\n".join(rows)
-    rows += [f"| {', '.join(names)} | – | {reason} |" for reason, names in unmade(kind).items()]
+    made: dict[tuple[str, str], list[str]] = {}
+    for item in items(kind):
+        made.setdefault((command(kind, item), state(item, tmp_path / "paper", page)), []).append(item.name)
+    assert "not made" not in {how for _, how in made}
+    made |= {("–", reason): names for reason, names in unmade(kind).items()}
+    rows = [f"| {', '.join(names)} | {line} | {how} |" for (line, how), names in made.items()]
     text = PAGE.read_text("utf-8")
     start = f"<!-- items of {kind} -->\n"
     before, mark, rest = text.partition(start)
     assert mark, f"{PAGE} has no {start}"
     table, end, after = rest.partition("<!-- end -->")
-    made = "\n".join(["", *HEAD, *rows, "", ""])
+    new = "\n".join(["", *HEAD, *rows, "", ""])
     if os.environ.get("REFRESH_DOCS"):
-        PAGE.write_text(before + start + made + end + after, "utf-8")
+        PAGE.write_text(before + start + new + end + after, "utf-8")
     else:
-        assert table == made
+        assert table == new
 
 
 def items(kind: str) -> tuple[PaperItem, ...]:
@@ -70,11 +71,10 @@ def unmade(kind: str) -> dict[str, list[str]]:
 
 
 def command(kind: str, item: PaperItem) -> str:
-    """What makes the item alone, once the store has its rows."""
+    """What shows the item, once the store has its rows."""
     lines = []
     if item.layout:
-        section = f" --section {shlex.quote(item.section)}" if item.section else ""
-        lines.append(f"limner table {kind}:{item.layout}{section}")
+        lines.append(f"limner table {kind}:{item.layout}")
     for plot in dict.fromkeys((plot.plot, plot.by) for plot in item.plots):
         lines.append(f"limner plot {plot[0]} {kind}" + (f" --by {plot[1]}" if plot[1] else ""))
     if item.page:
@@ -92,7 +92,7 @@ def state(item: PaperItem, folder: Path, page: str) -> str:
     if (folder / "tables" / f"{name}.html").is_file():
         parts.append("table")
     if figures and all(b"<svg" in (folder / figure).read_bytes() for figure in figures):
-        parts.append("1 plot" if len(figures) == 1 else "plots")
+        parts.append("plots")
     if item.page and "site/index.html" in shown:
         parts.append("pages of the site")
     if item.people or item.by_hand:

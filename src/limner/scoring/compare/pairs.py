@@ -162,9 +162,11 @@ def side_pairs(side: Comparable, score: Score) -> tuple[Pair, ...]:
 
 
 def _pairs(side: Comparable, score: Score, tests: int, gap: float | None = None) -> list[Pair]:
-    """Return all pairs that have the score, best first, pairs with a control last."""
+    """Return all pairs that have the score and the questions, best first, pairs with a control last."""
     worth = {
-        name: values[score.name] for name, values in zip(side.names, side.values, strict=True) if score.name in values
+        group.name: values[score.name]
+        for group, values in zip(side.groups, side.values, strict=True)
+        if score.name in values and group not in side.beside
     }
     names = sorted(worth, key=lambda name: (-worth[name], name))
     pairs = [_pair(side, score, tests, one, other, gap) for one, other in combinations(names, 2)]
