@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from limner import api
 from limner.core.errors import DataError, LimnerError, UsageError
 from limner.running.import_results import ImportReport, import_results
+from limner.running.repair import verify
 from limner.store import Store
 from limner.store.schema import metadata
 from tests.support import SmallExam, picture
@@ -70,6 +71,11 @@ def test_importing_again_leaves_store_unchanged(bring: Bring, store: Store) -> N
     before = count(store)
     bring()
     assert count(store) == before
+
+
+def test_store_with_imported_results_is_whole(bring: Bring, store: Store) -> None:
+    bring()
+    assert [defect for report in verify(store) for defect in report.defects] == []
 
 
 def test_changed_result_replaces_old_one(bring: Bring, store: Store, results: Path, small_exam: SmallExam) -> None:

@@ -215,8 +215,8 @@ def _call(setup: str, exam: str, painter: str, question: str, ask: str, text: st
     body["sha256"] = hashlib.sha256(text.encode()).hexdigest()
     request, at = Request("import", setup, body), now()
     call = {
-        "key": request.key, "kind": "import", "target": setup, "request": {"body": body}, "status": "done",
-        "tries": 1, "accepted": 1, "created": at, "updated": at,
+        "key": request.key, "kind": "import", "target": setup, "request": {"body": body, "repeat": 0, "round": 0},
+        "status": "done", "tries": 1, "accepted": 1, "created": at, "updated": at,
     }  # fmt: skip
     attempt = {"call": request.key, "n": 1, "started": at, "seconds": 0.0, "result": {"text": text}, "cost": None}
     return request.key, [(calls, call), (attempts, attempt)]
