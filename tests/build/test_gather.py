@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import polars
@@ -115,3 +116,29 @@ def test_bad_record_is_reported_beside_good_ones(tmp_path: Path) -> None:
     lines = ['{"text": "x"}', '{"image": ""}', "{broken", '{"url": "https://x.example/b.png"}']
     (tmp_path / "a.jsonl").write_text("\n".join(lines), "utf-8")
     assert [bool(one.fault) for one in from_table(tmp_path / "a.jsonl")] == [True, True, True, False]
+
+
+def test_bad_record_beside_a_picture_is_reported_beside_good_ones(tmp_path: Path) -> None:
+    folder = tmp_path / "pics"
+    folder.mkdir()
+    for name in ("deep.png", "half.png", "good.png"):
+        (folder / name).write_bytes(picture(1))
+    (folder / "deep.json").write_text("[" * 100_000, "utf-8")
+    (folder / "half.json").write_text('{"caption": "\\ud800"}', "utf-8")
+    (folder / "metadata.jsonl").write_text('{broken\n{"file_name": "good.png", "text": "Good"}\n', "utf-8")
+    (folder / os.fsdecode(b"caf\xe9.png")).write_bytes(picture(1))
+    found = {one.origin: one for one in from_folder(folder)}
+    assert found.pop("pics/metadata.jsonl:1").fault.startswith("not JSON")
+    assert {origin: one.fault.rpartition(": ")[2] for origin, one in found.items()} == {
+        "pics/caf\\xe9.png": "",
+        "pics/deep.png": "nested more than 50 deep",
+        "pics/good.png": "",
+        "pics/half.png": "its text is not UTF-8",
+    }
+    assert found["pics/good.png"].about == {"text": "Good"}
+
+
+def test_file_name_that_no_system_takes_is_reported_beside_good_ones(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(picture(1))
+    (tmp_path / "a.jsonl").write_text('{"image": "a\\u0000.png"}\n{"image": "a.png"}\n', "utf-8")
+    assert [one.fault for one in from_table(tmp_path / "a.jsonl")] == ["embedded null byte", ""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from click.testing import CliRunner
 from limner.build.engine import Spending, new_build, with_models
 from limner.build.export import export
 from limner.build.recipe import check_recipe, recipes
+from limner.build.records import load_rows
+from limner.build.review_files import read_review
 from limner.cli import limner
 from limner.core import settings
 from limner.core.errors import DataError, UsageError
@@ -121,3 +124,30 @@ def test_setting_that_leads_nowhere_is_named(recipe: Path, store: Store, path: s
 def test_check_says_what_is_made(recipe: Path) -> None:
     done = CliRunner().invoke(limner, ["build", "check", str(recipe)])
     assert (done.exit_code, "crafts, write, scenes, checklist, review" in done.output) == (0, True)
+
+
+def test_added_item_that_lacks_a_field_is_named_at_export(recipe: Path, store: Store) -> None:
+    with scripted(Route("drawn at work", scenes), Route("three to ten facts", checklist)) as llm:
+        write_provider(recipe.parent, llm)
+        new = new_build(store, "crafts", "./recipe.toml", settings=["review.reviewers=1"], roles={"writer": "fake/llm"})
+        builder = with_models(new, settings.load())
+        builder.run(Spending(budget=1.0))
+    body = {"prompt": "A weaver at the loom.", "checklist": [{"item": "The weft is drawn", "explanation": "So it is."}]}
+    (recipe.parent / "x.jsonl").write_text(
+        json.dumps({"item": "loom", "action": "add", "change": body}) + "\n", "utf-8"
+    )
+    assert read_review(builder, recipe.parent / "x.jsonl", "anna") == 1
+    builder.run(Spending())
+    with pytest.raises(UsageError, match="item loom: the field 'domain' is missing: add it at its source"):
+        export(builder, recipe.parent / "out")
+    assert not list((recipe.parent / "out").iterdir())
+
+
+def test_row_with_the_id_of_another_is_dropped_with_its_reason(recipe: Path, store: Store) -> None:
+    table = recipe.parent / "crafts.csv"
+    table.write_text(table.read_text("utf-8") + "bell founding,France,Europe,humanities\n", "utf-8")
+    builder = with_models(new_build(store, "crafts", "./recipe.toml"), settings.load())
+    builder.run(Spending(), until="crafts")
+    rows = load_rows(store, "crafts", "crafts")
+    assert (rows["craft/bell founding"].body or {})["country"] == "Germany"
+    assert rows["same-5"].reason == "repeated id: crafts.csv:5: bell founding"

@@ -69,9 +69,13 @@ def test_errors_of_a_question(kind: str, prompt: str, points: list[dict[str, Any
     [
         ("not-yes-no", "What colour is the nucleus?"),
         ("not-yes-no", "The nucleus is drawn in the vacuole"),
+        ("not-yes-no", "In which corner is the nucleus?"),
         ("polarity", "Is the cell wall missing?"),
         ("polarity", "Does the drawing contain any spelling errors?"),
         ("negated", "Does the cell lack chloroplasts?"),
+        ("negated", "Isn't the vacuole in the middle?"),
+        ("negated", "Are none of the arrows red?"),
+        ("negated", "Should the cell wall not be green?"),
         ("compound", "Is the nucleus drawn, and is it labeled?"),
         ("general", "Is the cell correct?"),
         ("basic-weight", "Is there a plant cell?"),
@@ -92,6 +96,11 @@ def test_faults_of_a_point(kind: str, words: str) -> None:
 )
 def test_valid_points_have_no_error(words: str) -> None:
     assert not one_point(words) & ERRORS
+
+
+@pytest.mark.parametrize("words", ["Is the third switch labelled 'no'?", "Does the No. 3 pump feed the boiler?"])
+def test_words_of_a_label_are_no_negation(words: str) -> None:
+    assert "negated" not in one_point(words)
 
 
 def test_prompts_covering_all_or_none_of_points_are_reported() -> None:

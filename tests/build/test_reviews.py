@@ -13,10 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.build.engine import Spending, open_build
-from limner.build.records import load_reviews
-from limner.build.review_files import read_review, write_review
-from limner.build.review_page import add_if_unchanged, describe_change, why_not_saved
-from limner.build.reviews import Review, Reviewer, load_reviewers, read_hints, review_standing, save_reviewer, state_id
+from limner.build.records import load_reviews, load_rows, save_rows
+from limner.build.review_files import read_review, review_items, write_review
+from limner.build.review_page import add_if_unchanged, describe_change
+from limner.build.reviews import (
+    Review,
+    Reviewer,
+    load_reviewers,
+    read_hints,
+    review_standing,
+    save_reviewer,
+    state_id,
+    why_not_saved,
+)
 from limner.core.errors import DataError, UsageError
 from limner.store import Store
 from tests.build.review_page.conftest import store as store
@@ -111,7 +120,12 @@ def test_review_table_round_trips(store: Store, tmp_path: Path) -> None:
     [({"action": "burn"}, "action is one of"), ({"action": "edit"}, "change says nothing"),
      ({"action": "edit", "change": "{"}, "change is not valid JSON"),
      ({"action": "accept", "item": ""}, "item is empty"),
-     ({"action": "accept", "item": "CVPR_2025/nowhere"}, "the review has no such item")],
+     ({"action": "accept", "item": "CVPR_2025/nowhere"}, "the review has no such item"),
+     ({"action": "accept", "base": ""}, "base is no version of this item"),
+     ({"action": "accept", "base": "0" * 64}, "base is no version of this item"),
+     ({"action": "edit", "change": '{"checklist": "none"}'}, "checklist must be a list, not a text"),
+     ({"action": "edit", "change": '{"checklist": [{"question": 5}]}'}, "checklist"),
+     ({"action": "add", "change": '{"checklist": 5}'}, "change must have lists")],
 )  # fmt: skip
 def test_errors_in_table_are_reported(store: Store, tmp_path: Path, cells: dict[str, str], message: str) -> None:
     file = tmp_path / "mine.csv"
@@ -120,6 +134,25 @@ def test_errors_in_table_are_reported(store: Store, tmp_path: Path, cells: dict[
     with pytest.raises(DataError, match=message):
         read_review(open_build(store, "mine"), file, "dora")
     assert load_reviews(store, "mine") == {}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_review_of_a_state_that_has_changed_since_is_kept(store: Store, tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"mine.{suffix}"
+    write_review(open_build(store, "mine"), file, "dora")
+    if suffix == "csv":
+        filled(file, action="accept")
+    else:
+        row = json.loads(file.read_text("utf-8").splitlines()[0])
+        file.write_text(json.dumps({**row, "action": "accept"}) + "\n", "utf-8")
+    made = load_rows(store, "mine", "made")[ONE]
+    assert made.body is not None
+    old = made.body["checklist"]
+    save_rows(store, [replace(made, body={**made.body, "checklist": old[:2]})]).result()
+    assert read_review(open_build(store, "mine"), file, "dora") == 1
+    found = review_items(open_build(store, "mine"))[ONE].standing
+    assert (len(found.votes), found.states[found.votes["dora"]]["checklist"]) == (1, old)
+    assert found.changed == ("checklist",)
 
 
 def test_table_with_missing_columns_is_reported(store: Store, tmp_path: Path) -> None:

@@ -137,6 +137,31 @@ def test_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> None
 
 
 @pytest.mark.slow
+def test_proof_lists_what_the_lint_of_the_exam_finds(scene: ProofScene) -> None:
+    path = scene.data / "annotations" / "All_Subjects.jsonl"
+    first, *rest = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    own = [point["question"] for point in first["scoring_points"][:3]]
+    planted: dict[str, set[str]] = {
+        "Is the nucleus of the figure drawn in the cell's centre?": set(),
+        own[0]: {"repeated"},
+        "In the centre of the cell, is a nucleus of the figure drawn?": {"reworded"},
+        "How many vacuoles are drawn?": {"not-yes-no"},
+        "Is there no chloroplast in the cell?": {"negated"},
+    }
+    first["scoring_points"] = [{"question": text, "score": 0.125} for text in (*own, *planted)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in (first, *rest)), "utf-8")
+    said = {
+        one["text"]: {reason["kind"] for reason in one["reasons"]}
+        for one in scene.prove("--format=json").json()["mend"]
+    }
+    assert {
+        text: said.get(text, set()) & {"repeated", "reworded", "not-yes-no", "negated"} for text in planted
+    } == planted
+    checked = limner("exam", "check", "genexam", "--data", "data").out
+    assert re.findall(r"point/\d: ([\w-]+):", checked) == ["repeated", "reworded", "not-yes-no", "negated"]
+
+
+@pytest.mark.slow
 def test_budget_stops_proof_and_next_run_resumes(scene: ProofScene) -> None:
     args = ("--judge-arg", "max_completion_tokens=50", "--format=json")
     result = scene.prove(*args, "--budget", "0.01", code=4)

@@ -148,11 +148,12 @@ def test_lint_names_repeated_reworded_and_negated_criteria() -> None:
         "reworded": "In the centre of the cell, is a nucleus drawn?",
         "not-yes-no": "How many vacuoles are drawn?",
         "negated": "Is there no chloroplast in the cell?",
+        "contradict": "Is the nucleus not drawn in the cell's centre?",
     }
     criteria = [Criterion(f"point/{n}", text, "point") for n, text in enumerate([ask, *said.values(), *SOUND], 1)]
     exam: Exam[Any] = Exam("cells", "genexam", (Question("q", "Draw a cell.", cast(Any, None), {}),))
     protocol: Any = SimpleNamespace(criteria=lambda _: criteria)
-    found = {place[1]: kinds[0][0] for place, kinds in lint_exam(exam, protocol).items()}
+    found = {place[1]: kinds[-1][0] for place, kinds in lint_exam(exam, protocol).items()}
     assert found == {f"point/{n}": kind for n, kind in enumerate(said, 2)}
 
 

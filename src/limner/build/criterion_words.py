@@ -58,7 +58,7 @@ def why_not_yes(words: str) -> list[tuple[str, str]]:
         reasons.append(("not-yes-no", f"yes or no does not answer {words[:80]!r}"))
     if (denied := _PATTERNS["denies"].search(words)) and not _PATTERNS["kept_right"].search(words):
         reasons.append(("polarity", f"yes would be wrong: {denied[0][:80]!r}"))
-    elif match := _PATTERNS["negates"].search(words):
+    elif match := _PATTERNS["negates"].search(QUOTED.sub("“…”", words)):
         reasons.append(("negated", f"is yes right? {match[0][:80]!r}"))
     return reasons
 

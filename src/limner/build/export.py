@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import time
 import uuid
 from collections import Counter
@@ -92,7 +93,14 @@ def export(
     name = builder.build.name
     canary = str(uuid.uuid5(uuid.NAMESPACE_URL, digest("canary", name, [[item.id, item.body] for item in mine])))
     passed = _PassedOn(builder, data, canary, mine, open_licences(pass_on))
-    made = kind.write(data, [{**passed.body(item), "item": item.id} for item in mine], passed.save)
+    try:
+        made = kind.write(data, [{**passed.body(item), "item": item.id} for item in mine], passed.save)
+    except KeyError as error:
+        shutil.rmtree(data)
+        lacking = [item.id for item in mine if error.args[0] not in item.body]
+        raise UsageError(
+            f"item {', '.join(lacking[:3])}: the field {error} is missing: add it at its source, or reject the item"
+        ) from error
     rows = _provenance(mine, made, passed)
     write_table(folder / "provenance.csv", PROVENANCE, rows)
     if withheld := [row for row in rows if row["recovered"] == "no"]:

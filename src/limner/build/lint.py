@@ -111,6 +111,7 @@ _SENTENCE = re.compile(r"[.?!][\"”'’)]?\s*$")
 _NAMES = QUOTED, re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"(?<![^\s(])(?<!^)(?:[A-Z]+|(?!a\b)[a-z])\b")
 """The names in a criterion: labels, numbers, capital and single letters."""
 _POSSESSIVE = re.compile(r"['’]s\b")
+_DENIED = re.compile(r"\b(?:no|not|none|neither|nothing|never|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
 _DIRECTED = re.compile(
     r"\b(?:from|to|into|above|below|over|under|left|right|before|after|than|inside)\b", re.IGNORECASE
 )
@@ -198,7 +199,10 @@ def _repeats(text: str, earlier: Sequence[Criterion], vectors: Mapping[str, Any]
         if plain(text) == plain(other.text):
             return [("repeated", f"the same as {other.id}")]
         alike = text in vectors and other.text in vectors and float(vectors[text] @ vectors[other.text])
-        if is_reworded(text, other.text) or (alike >= ALIKE and may_mean_same(text, other.text)):
+        near = is_reworded(text, other.text) or (alike >= ALIKE and may_mean_same(text, other.text))
+        if near and bool(_DENIED.search(text)) != bool(_DENIED.search(other.text)):
+            return [("contradict", f"denies {other.id}: {other.text[:80]!r}")]
+        if near:
             return [("reworded", f"asks the same as {other.id}: {other.text[:80]!r}")]
     return []
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from .. import exams
 from ..core.data_files import write_json_lines
 from ..core.data_rows import Problems, json_lines, plain_cell, write_csv
 from ..core.errors import UsageError
 from ..core.images import SUFFIXES, inspect
+from ..core.json_text import parse_json
 from .base import BuildItem
 from .engine import Builder
 from .recipe import RecipeStep
@@ -24,9 +26,11 @@ from .reviews import (
     ReviewSettings,
     ReviewStanding,
     added_items,
+    apply_review,
     review_standing,
     reviews_of,
     state_id,
+    why_not_saved,
 )
 
 COLUMNS = ("item", "step", "action", "change", "comment", "base", "state", "others", "picture", "warnings")
@@ -156,6 +160,7 @@ def read_review(builder: Builder, file: Path, reviewer: str) -> int:
     """
     problems, reviews, in_review = Problems(), list[Review](), review_items(builder)
     steps = [place.name for place in review_places(builder)]
+    rubric = exams.kind(builder.recipe.exam).rubric
     for number, row in _read_rows(file, problems):
         action, item, change = row.get("action"), row.get("item"), row.get("change") or {}
         base, step = row.get("base") or None, row.get("step") or steps[-1]
@@ -173,15 +178,36 @@ def read_review(builder: Builder, file: Path, reviewer: str) -> int:
             problems.add(f"step {step!r}: the recipe's reviews are: {', '.join(steps)}", file, number, item)
         else:
             review = Review(builder.build.name, item, reviewer, action, base, change or None, step=step)
+            review = replace(review, comment=row.get("comment") or None)
             if item in in_review:
-                state = in_review[item].standing.states.get(base or "")
-                kept = None if state is None else dict(state)
-                review = replace(review, step=in_review[item].place.name, state=kept)
-            reviews.append(replace(review, comment=row.get("comment") or None))
+                review = replace(review, step=in_review[item].place.name, state=_judged(in_review[item], row))
+                if why := _why_not_read(review, rubric):
+                    problems.add(why, file, number, item)
+            reviews.append(review)
     problems.settle()
     for review in reviews:
         add_review(builder.store, review)
     return len(reviews)
+
+
+def _judged(found: ReviewItem, row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the state that a line judges; the build may have changed since the file was written."""
+    base, written = row.get("base"), row.get("state")
+    state = found.standing.states.get(base or "")
+    if state is None and isinstance(written, dict) and state_id(written) == base:
+        return written
+    return None if state is None else dict(state)
+
+
+def _why_not_read(review: Review, rubric: type[Any]) -> str | None:
+    """Return why a line's review would not count, or its change cannot be saved."""
+    if review.action == "comment" or (review.action in ("reject", "settle") and review.base is None):
+        return None
+    if review.state is None:
+        return "base is no version of this item: leave base and state as they were written"
+    if review.action == "add" and not all(isinstance(more, list) for more in (review.body or {}).values()):
+        return "add: change must have lists of what is missing"
+    return why_not_saved(review.state, apply_review(review.state, review), rubric)
 
 
 def _write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -207,9 +233,10 @@ def _read_rows(file: Path, problems: Problems) -> Iterator[tuple[int, dict[str, 
             return
         for cells in table:
             row = {name: plain_cell(value) for name, value in cells.items()}
-            try:
-                change = json.loads(row.get("change") or "{}")
-            except ValueError as error:
-                problems.add(f"change is not valid JSON: {error}", file, table.line_num, row["item"])
-                continue
-            yield table.line_num, {**row, "change": change}
+            nested = dict[str, Any]()
+            for name in ("change", "state"):
+                try:
+                    nested[name] = parse_json(row.get(name) or "{}")
+                except ValueError as error:
+                    problems.add(f"{name} is not valid JSON: {error}", file, table.line_num, row["item"])
+            yield table.line_num, {**row, **nested}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,7 +22,7 @@ from ..core.errors import LostImage
 from ..core.images import WEB_FORMATS, BadImage, inspect
 from ..core.json_text import value_at
 from ..core.redaction import csrf_token, secrets_equal, token_hash
-from ..core.schema import FrozenModel, first_error
+from ..core.schema import FrozenModel
 from ..serve.base import Pages, check_change, make_app
 from ..store import Store
 from ..store.schema import build_items, build_reviews, builds
@@ -31,7 +31,7 @@ from ..strategies.svg.document import BadSvg
 from .engine import open_build
 from .records import named_review
 from .review_files import ReviewItem, review_items
-from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, read_hints, state_id
+from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, read_hints, state_id, why_not_saved
 
 HERE = Path(__file__).parent
 TITLE_FIELDS = ("prompt", "free_prompt", "path", "name", "source.title", "source.origin")
@@ -321,34 +321,6 @@ def describe_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str
 def _longer(old: Any, new: Any) -> bool:
     lists = isinstance(old, list) and isinstance(new, list)
     return lists and len(new) > len(old) and new[: len(old)] == old
-
-
-def why_not_saved(old: Any, new: Any, rubric: type[BaseModel] | None = None, path: str = "") -> str | None:
-    """Return why a changed version cannot be saved: its structure differs, or it does not fit the exam's rubric."""
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        if lost := sorted(map(str, old.keys() - new.keys())):
-            return f"{path}{lost[0]} is missing"
-        for name, value in old.items():
-            if why := why_not_saved(value, new[name], None, f"{path}{name}."):
-                return why
-    elif isinstance(old, list) and isinstance(new, list):
-        like = [entry for entry in old if isinstance(entry, Mapping)]
-        for n, value in enumerate(new):
-            if like and not isinstance(value, Mapping):
-                return f"{path}{n + 1} must be an object"
-    elif old is not None and new is not None and _type_name(old) != _type_name(new):
-        return f"{path.rstrip('.')} must be {_type_name(old)}, not {_type_name(new)}"
-    if rubric is not None and isinstance(new, Mapping) and rubric.model_fields.keys() <= new.keys():
-        try:
-            rubric.model_validate({name: new[name] for name in rubric.model_fields})
-        except ValidationError as error:
-            return first_error(error)
-    return None
-
-
-def _type_name(value: Any) -> str:
-    names = {bool: "true or false", str: "a text", Mapping: "an object", list: "a list", int | float: "a number"}
-    return next((name for kind, name in names.items() if isinstance(value, kind)), "empty")
 
 
 async def add_if_unchanged(store: Store, review: Review, seen: str | None, *, alone: bool) -> Review | None:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
-from pydantic import Field
+from pydantic import BaseModel, Field, ValidationError
 
 from ..calls import digest
 from ..core.errors import UsageError
-from ..core.schema import StrictModel, read_model
+from ..core.schema import StrictModel, first_error, read_model
 from ..store import Store, now
 from ..store.schema import builds, content_columns
 from .base import BuildItem, BuildStep, Code, Dropped, GenericSettings, StepContext, StepOutcome, Waiting
@@ -137,6 +137,34 @@ def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
     made = state_id(after := apply_review(states[review.base], review))
     states.setdefault(made, after)
     return made
+
+
+def why_not_saved(old: Any, new: Any, rubric: type[BaseModel] | None = None, path: str = "") -> str | None:
+    """Return why a changed version cannot be saved: its structure differs, or it does not fit the exam's rubric."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        if lost := sorted(map(str, old.keys() - new.keys())):
+            return f"{path}{lost[0]} is missing"
+        for name, value in old.items():
+            if why := why_not_saved(value, new[name], None, f"{path}{name}."):
+                return why
+    elif isinstance(old, list) and isinstance(new, list):
+        like = [entry for entry in old if isinstance(entry, Mapping)]
+        for n, value in enumerate(new):
+            if like and not isinstance(value, Mapping):
+                return f"{path}{n + 1} must be an object"
+    elif old is not None and new is not None and _type_name(old) != _type_name(new):
+        return f"{path.rstrip('.')} must be {_type_name(old)}, not {_type_name(new)}"
+    if rubric is not None and isinstance(new, Mapping) and rubric.model_fields.keys() <= new.keys():
+        try:
+            rubric.model_validate({name: new[name] for name in rubric.model_fields})
+        except ValidationError as error:
+            return first_error(error)
+    return None
+
+
+def _type_name(value: Any) -> str:
+    names = {bool: "true or false", str: "a text", Mapping: "an object", list: "a list", int | float: "a number"}
+    return next((name for kind, name in names.items() if isinstance(value, kind)), "empty")
 
 
 NAME = re.compile(r"[\w][\w .@-]{0,79}")

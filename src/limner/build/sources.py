@@ -10,6 +10,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,9 +23,10 @@ from pydantic import Field
 
 from ..calls import Attempt, Fault, Request, Result
 from ..calls.downloads import fetch
-from ..core.data_rows import Problems, json_rows, read_lines
+from ..core.data_rows import read_lines
 from ..core.errors import PARQUET, DataError, UsageError, check_tables
 from ..core.images import MAX_BYTES, SUFFIXES, BadImage
+from ..core.json_text import parse_json
 from ..core.loops import process_all
 from ..core.schema import LONE_SURROGATE, StrictModel
 from ..core.training import normalize_words
@@ -80,15 +82,21 @@ def from_folder(folder: Path) -> Iterator[SourcePicture]:
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder of pictures")
-    metadata = _metadata(folder / "metadata.jsonl")
+    metadata = dict[str, dict[str, str]]()
+    if (listed := folder / "metadata.jsonl").is_file():
+        for number, row in _text_rows(listed):
+            if isinstance(row, str):
+                yield SourcePicture(f"{folder.name}/{listed.name}:{number}", fault=row)
+            else:
+                metadata[str(row.get("file_name"))] = _about(row)
     for file in sorted(folder.rglob("*")):
         if file.suffix.lower() not in PICTURES or not file.is_file():
             continue
         name = file.relative_to(folder).as_posix()
-        origin = f"{folder.name}/{name}"
+        origin = os.fsencode(f"{folder.name}/{name}").decode("utf-8", "backslashreplace")
         try:
             yield SourcePicture(origin, file=file, about={**metadata.get(name, {}), **_texts_beside(file)})
-        except (DataError, ValueError, AttributeError) as error:
+        except DataError as error:
             yield SourcePicture(origin, fault=str(error))
 
 
@@ -100,19 +108,12 @@ def _texts_beside(file: Path) -> dict[str, str]:
                 about[name] = "\n".join(read_lines(beside)).strip()
     if (beside := file.with_suffix(".json")).is_file():
         try:
-            about |= _about(json.loads("\n".join(read_lines(beside))))
+            about |= _about(parse_json("\n".join(read_lines(beside))))
         except (ValueError, AttributeError) as error:
             raise DataError(f"not a JSON object: {error}", file=beside) from error
+    if LONE_SURROGATE.search("".join(about.values())):
+        raise DataError("its text is not UTF-8", file=beside)
     return about
-
-
-def _metadata(file: Path) -> dict[str, dict[str, str]]:
-    if not file.is_file():
-        return {}
-    problems = Problems()
-    rows = {str(row.get("file_name")): _about(row) for _, row in json_rows(file, problems)}
-    problems.settle()
-    return rows
 
 
 def _about(row: Mapping[str, Any]) -> dict[str, str]:
@@ -146,7 +147,7 @@ def from_table(path: Path) -> Iterator[SourcePicture]:
         origin = f"{path.name}:{number}"
         try:
             yield SourcePicture(origin, fault=row) if isinstance(row, str) else _row_picture(path, origin, row)
-        except UsageError as error:
+        except (UsageError, ValueError) as error:
             yield SourcePicture(origin, fault=str(error))
 
 
@@ -195,8 +196,8 @@ def _lines(text: str) -> Rows:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                yield number, json.loads(line)
-            except (ValueError, RecursionError) as error:
+                yield number, parse_json(line)
+            except ValueError as error:
                 yield number, f"not JSON: {error}"
 
 
@@ -333,11 +334,15 @@ async def _picture_items(context: StepContext) -> AsyncIterator[Made]:
 
 
 def _row_items(file: Path, sort: str) -> Iterator[Made]:
+    ids = set[str]()
     for number, row in _table_rows(file):
         place = f"{file.name}:{number}"
         if isinstance(row, str):
             yield f"bad-{number}", Dropped("cannot be read", f"{place}: {row}")
-        elif id := str(row.get("id") or "").strip():
+        elif (id := str(row.get("id") or "").strip()) in ids:
+            yield f"same-{number}", Dropped("repeated id", f"{place}: {id}")
+        elif id:
+            ids.add(id)
             body = {name: value for name, value in row.items() if name and name != "id" and value is not None}
             yield BuildItem(f"{sort}/{id}", {"name": id, **body}, sort)
         else:
@@ -404,7 +409,7 @@ async def _stored(picture: SourcePicture, context: StepContext) -> str | Dropped
             raise BadImage(f"{size:,} bytes; at most {MAX_BYTES:,} are taken")
         data = await asyncio.to_thread(picture.file.read_bytes) if picture.file is not None else picture.data or b""
         return (await asyncio.to_thread(context.blobs.put, data))[0]
-    except (BadImage, OSError) as error:
+    except (BadImage, OSError, ValueError) as error:
         return Dropped("not a picture", f"{picture.origin}: {error}")
     except Fault as fault:
         return Dropped("not found", f"{picture.origin}: {fault.detail}")

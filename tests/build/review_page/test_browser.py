@@ -69,7 +69,7 @@ def desk(chromium: Any, address: str) -> Iterator[Desk]:
 
 def test_item_is_edited_extended_and_dispute_settled(desk: Desk, folder: Path) -> None:
     listed = desk.open("anna")
-    listed.get_by_role("link", name=ONE).click()
+    listed.get_by_role("link", name=ONE).last.click()
     anna = listed
     anna.locator("#form textarea").first.wait_for()
     expect(anna.locator("#standing")).to_contain_text("It is waiting: 0 of 2 have judged")
