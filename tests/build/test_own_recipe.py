@@ -114,6 +114,13 @@ def test_problems_are_shown_with_their_lines(recipe: Path, store: Store, old: st
         new_build(store, "crafts", str(recipe))
 
 
+@pytest.mark.parametrize("path", ["rules.9.drop", "rules.x", "rules.-9.drop", "rules.", "prompt.x", "prompt.x.y"])
+def test_setting_that_leads_nowhere_is_named(recipe: Path, store: Store, path: str) -> None:
+    new_build(store, "fine", str(recipe), settings=["write.rules.0.drop=undrawable"])
+    with pytest.raises(UsageError, match=f"step write has no setting '{path}'"):
+        new_build(store, "crafts", str(recipe), settings=[f"write.{path}=1"])
+
+
 def test_check_says_what_is_made(recipe: Path) -> None:
     done = CliRunner().invoke(limner, ["build", "check", str(recipe)])
     assert (done.exit_code, "crafts, write, scenes, checklist, review" in done.output) == (0, True)

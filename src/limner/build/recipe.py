@@ -199,10 +199,13 @@ def _changed(entry: StepEntry, given: Mapping[str, Any]) -> StepEntry:
     body = copy.deepcopy(entry.model_dump(exclude_unset=True))
     for path, value in given.items():
         *above, last = path.split(".")
-        inner: Any = body
-        for part in above:
-            inner = inner[int(part)] if isinstance(inner, list) and part.isdigit() else inner.setdefault(part, {})
-        inner[int(last) if isinstance(inner, list) else last] = value
+        try:
+            inner: Any = body
+            for part in above:
+                inner = inner[int(part)] if isinstance(inner, list) else inner.setdefault(part, {})
+            inner[int(last) if isinstance(inner, list) else last] = value
+        except (IndexError, ValueError, TypeError, AttributeError) as error:
+            raise UsageError(f"step {entry.name} has no setting {path!r}: --set takes STEP.SETTING=VALUE") from error
     return StepEntry.model_validate(body)
 
 
