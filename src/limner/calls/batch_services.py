@@ -122,7 +122,7 @@ class BatchService(ABC):
         """
         after: str | None = None
         for _ in range(PAGES):
-            page = await self._ask("GET", path + (f"&{cursor}={quote(after)}" if after else ""))
+            page = await self._ask("GET", path + (f"&{cursor}={quote(str(after))}" if after else ""))
             yield page
             if (after := next_page(page)) is None:
                 return

@@ -177,7 +177,7 @@ class RatingRunner(EvaluatingRunner):
     def check(self) -> None:
         """Check the plan like `Runner`, and that there is something to ask about, before anything is stored."""
         super().check()
-        assert self.items
+        self._slots()  # Raises an error if there is nothing to ask about.
 
     def _slots(self) -> tuple[int, Iterable[RatedItem]]:
         return len(self.items), self.items
