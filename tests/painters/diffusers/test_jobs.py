@@ -118,7 +118,7 @@ def test_dead_worker_is_replaced(make: MakePool, tmp_path: Path) -> None:
 def test_unsupported_pipeline_option_stops_run(make: MakePool) -> None:
     found = told(ask(make(), "unfit")[0])
     assert isinstance(found, UsageError)
-    assert str(found) == "OddPipeline takes no guidance"
+    assert str(found) == "diffusers/model: OddPipeline takes no guidance"
 
 
 def test_invalid_picture_is_a_fault(make: MakePool) -> None:
